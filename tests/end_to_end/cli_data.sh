@@ -7,10 +7,6 @@ set -eu
 
 . tests/end_to_end/expectations
 
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
-
 "$BUILD/firnc" keygen "$folder/test" >"$folder/out"
 PUB=$folder/test.pub.pem
 # compile NAME RECIPE MODE [--set ...]
@@ -42,13 +38,8 @@ head -c 120 "$folder/text" | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' >"$folder/cl
 } >"$folder/labels"
 gzip -c "$folder/images" >"$folder/images.gz"
 gzip -c "$folder/labels" >"$folder/labels.gz"
-# npy FILE SHAPE: writes a header of 128 bytes, followed by stdin
-npy() {
-    printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }" >"$1"
-    cat >>"$1"
-}
-npy "$folder/images.npy" '(120, 784)' <"$folder/pixels"
-npy "$folder/labels.npy" '(120,)' <"$folder/classes"
+npy "$folder/images.npy" '|u1' '(120, 784)' <"$folder/pixels"
+npy "$folder/labels.npy" '|u1' '(120,)' <"$folder/classes"
 
 mlp() {
     "$FIRN" train "$folder/mlp.plan" --pub "$PUB" --quiet --steps 12 "$@"
@@ -74,7 +65,7 @@ sum=$({
 grep -q "\"data_sha256\":\"$sum\"" "$folder/a" || fail "the SHA-256 is that of the list of the files' own"
 expect ".npy" 0 "" mlp --data "$folder/images.npy" --labels "$folder/labels.npy"
 same ".npy is another run" "$folder/out" "$folder/idx"
-cat "$folder/classes" "$folder/classes" | npy "$folder/both.npy" '(240,)'
+cat "$folder/classes" "$folder/classes" | npy "$folder/both.npy" '|u1' '(240,)'
 expect "two files of records" 0 "" mlp --data "$folder/images" --data "$folder/images.gz" --labels "$folder/both.npy"
 
 expect "accuracy" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/images" \
@@ -83,8 +74,8 @@ grep -Eqx '(0|1|0\.[0-9]+|[0-9.]+e-[0-9]+)' "$folder/out" || fail "accuracy is o
 [ "$(wc -l <"$folder/out")" -eq 1 ] || fail "eval prints one line"
 echo '120 samples, 24 of them held out, which are read; 3 batches of 8' >"$folder/wanted"
 same "eval says what it reads, and that nothing is left out" "$folder/err" "$folder/wanted"
-head -c 92512 "$folder/pixels" | npy "$folder/some.npy" '(118, 784)'
-head -c 118 "$folder/classes" | npy "$folder/some_classes.npy" '(118,)'
+head -c 92512 "$folder/pixels" | npy "$folder/some.npy" '|u1' '(118, 784)'
+head -c 118 "$folder/classes" | npy "$folder/some_classes.npy" '|u1' '(118,)'
 expect "a short batch" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/some.npy" \
     --labels "$folder/some_classes.npy" --checkpoint "$folder/mlp" --allow-other-data
 grep -qx '118 samples, 23 of them held out, which are read; 2 batches of 8 and one of 7' "$folder/err" ||
@@ -111,10 +102,10 @@ expect "the other half" 0 "" "$FIRN" eval "$folder/half_eval.plan" --pub "$PUB" 
     --labels "$folder/labels" --checkpoint "$folder/half"
 grep -qx '120 samples, 60 of them held out, which are read; 7 batches of 8 and one of 4' "$folder/err" ||
     fail "an evaluation reads the half that is held out"
-head -c 31360 "$folder/pixels" | npy "$folder/forty.npy" '(40, 784)'
-head -c 40 "$folder/classes" | npy "$folder/forty_classes.npy" '(40,)'
-head -c 35280 "$folder/pixels" | npy "$folder/more.npy" '(45, 784)'
-head -c 45 "$folder/classes" | npy "$folder/more_classes.npy" '(45,)'
+head -c 31360 "$folder/pixels" | npy "$folder/forty.npy" '|u1' '(40, 784)'
+head -c 40 "$folder/classes" | npy "$folder/forty_classes.npy" '|u1' '(40,)'
+head -c 35280 "$folder/pixels" | npy "$folder/more.npy" '|u1' '(45, 784)'
+head -c 45 "$folder/classes" | npy "$folder/more_classes.npy" '|u1' '(45,)'
 evaluate() {
     "$FIRN" eval "$folder/whole_eval.plan" --pub "$PUB" --data "$folder/$1.npy" --labels "$folder/$1_classes.npy" \
         --checkpoint "$folder/mlp" --allow-other-data
@@ -144,9 +135,8 @@ weighted() {
 compile weights small_mlp.yaml train --set trainer.init.model.sample_weights=true \
     --set trainer.fit.train_dataloader.weight_type=uint8
 compile ignored small_mlp.yaml train --set trainer.init.model.ignore_index=9
-tr '\000-\011' '\001\001\001\001\001\001\001\001\001\000' <"$folder/classes" | npy "$folder/weights.npy" '(120,)'
-head -c 480 /dev/zero | tr '\000' '?' | npy "$folder/float_weights.npy" '(120,)'
-sed -i '1s/|u1/<f4/' "$folder/float_weights.npy"
+tr '\000-\011' '\001\001\001\001\001\001\001\001\001\000' <"$folder/classes" | npy "$folder/weights.npy" '|u1' '(120,)'
+head -c 480 /dev/zero | tr '\000' '?' | npy "$folder/float_weights.npy" '<f4' '(120,)'
 expect "a class that is ignored" 0 "" weighted ignored
 cp "$folder/out" "$folder/ignored"
 expect "weights" 0 "" weighted weights --weights "$folder/weights.npy"
@@ -155,13 +145,13 @@ expect "no weights" 1 "images: the plan also reads 1 uint8 of each record (DATA_
 expect "weights of another type" 1 "firn: [^ ]*/float_weights.npy: record 0, counted from 0, is 0.7470588; the plan reads uint8, and .* no whole number (DATA_TYPE): .*weight_type" \
     weighted weights --weights "$folder/float_weights.npy"
 expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights "$folder/weights.npy"
-head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '(50,)'
+head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '|u1' '(50,)'
 expect "fewer weights than images" 1 "120 records and 50 weights" weighted weights --weights "$folder/few_weights.npy"
 
 expect "weights that nobody reads" 2 "reads no weights; leave out --weights" weighted ignored \
     --weights "$folder/weights.npy"
 compile none small_mlp.yaml eval --set trainer.init.model.ignore_index=9
-head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '(120,)'
+head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '|u1' '(120,)'
 expect "every row ignored" 1 "^firn: [^ ]*/nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
     --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp" --allow-other-data --quiet
 
@@ -171,8 +161,7 @@ for mode in train eval; do
         --set trainer.fit.train_dataloader.feature_scale=null --set trainer.fit.train_dataloader.feature_shift=null \
         --set trainer.validate.val_dataloader.feature_type=float32
 done
-head -c 376320 /dev/zero | tr '\000' '\377' | npy "$folder/nan.npy" '(120, 784)'
-sed -i '1s/|u1/<f4/' "$folder/nan.npy"
+head -c 376320 /dev/zero | tr '\000' '\377' | npy "$folder/nan.npy" '<f4' '(120, 784)'
 expect "NaN features" 4 "nan.npy: .*LOSS_NOT_FINITE.*step 1 reads record [0-9]*, counted from 0, whose element 0 is NaN" "$FIRN" train "$folder/floats_train.plan" --pub "$PUB" --quiet \
     --data "$folder/nan.npy" --labels "$folder/labels.npy"
 expect "eval of NaN features" 4 "nan.npy: .*LOSS_NOT_FINITE.*step 1 reads record 96, .*is NaN: mend such records" "$FIRN" eval "$folder/floats_eval.plan" \
@@ -242,22 +231,22 @@ expect "no labels" 1 "DATA_TYPE.*give them by --labels" mlp --data "$folder/imag
 expect "labels for features" 1 "--data has 1 uint8 in each record, and the plan reads 784 uint8 (DATA_TYPE);.*swapped, give this one by --labels" \
     mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
-tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'
+tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '|u1' '(120,)'
 expect "a class too high" 1 "^firn: [^ ]*/eleven.npy: .*DATA_RANGE.* is 10, and the plan takes 0 to 9: .*x - 1 if" mlp --data "$folder/images" --labels "$folder/eleven.npy"
-head -c 50 "$folder/classes" | npy "$folder/fewer.npy" '(50,)'
+head -c 50 "$folder/classes" | npy "$folder/fewer.npy" '|u1' '(50,)'
 expect "fewer labels than images" 1 "120 records and 50 labels" mlp --data "$folder/images" --labels "$folder/fewer.npy"
-npy "$folder/wrong.npy" '(121,)' <"$folder/classes"
+npy "$folder/wrong.npy" '|u1' '(121,)' <"$folder/classes"
 labelled() {
     mlp --data "$folder/images" --labels "$1"
 }
 expect "a .npy that is too short" 1 "wrong.npy: is an array that was cut" labelled "$folder/wrong.npy"
-npy "$folder/vast.npy" '(4294967295, 4294967295)' <"$folder/classes"
+npy "$folder/vast.npy" '|u1' '(4294967295, 4294967295)' <"$folder/classes"
 expect "a .npy that is far too short" 1 "vast.npy: is an array that was cut" labelled "$folder/vast.npy"
 head -c 60 "$folder/wrong.npy" >"$folder/header.npy"
 expect "a .npy that is cut in its header" 1 "header.npy: is an array that was cut" labelled "$folder/header.npy"
-npy "$folder/longer.npy" '(119,)' <"$folder/classes"
+npy "$folder/longer.npy" '|u1' '(119,)' <"$folder/classes"
 expect "a .npy with a byte too many" 1 "longer.npy: has bytes behind the array" labelled "$folder/longer.npy"
-npy "$folder/empty.npy" '(0,)' </dev/null
+npy "$folder/empty.npy" '|u1' '(0,)' </dev/null
 expect "a .npy without records" 1 "empty.npy: is an array without elements" labelled "$folder/empty.npy"
 sed "s/|u1/<f8/" "$folder/longer.npy" >"$folder/double.npy"
 expect "a .npy of another type that is too short" 1 "double.npy: is an array that was cut: .*(119,) of float64, which is 1080 bytes" labelled "$folder/double.npy"

@@ -12,11 +12,6 @@ FIRNC=$BUILD/firnc
 FIRN=$BUILD/firn
 corpus=$PWD/tests/fuzz/corpus
 
-# same NAME FILE FILE
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
-
 cat >"$folder/recipe.yaml" <<'end'
 trainer:
   init:
@@ -33,18 +28,15 @@ trainer:
     val_dataloader: {batch_size: 4}
 end
 python3 - "$folder" <<'end'
-import array, random, sys
+import os, random, sys
 
-def save(name, code, descr, shape, values):
-    header = ("{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)).ljust(117) + "\n"
-    with open(sys.argv[1] + "/" + name, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
-        array.array(code, values).tofile(file)
+import numpy as np
 
+os.chdir(sys.argv[1])
 random.seed(1)
-save("x.npy", "f", "<f4", (24, 4), [random.gauss(0, 1) for _ in range(96)])
-save("y.npy", "i", "<i4", (24,), [random.randrange(3) for _ in range(24)])
-save("other.npy", "f", "<f4", (24, 4), [0] * 96)
+np.save("x.npy", np.float32([random.gauss(0, 1) for _ in range(96)]).reshape(24, 4))
+np.save("y.npy", np.int32([random.randrange(3) for _ in range(24)]))
+np.save("other.npy", np.zeros((24, 4), np.float32))
 end
 cd "$folder"
 "$FIRNC" keygen key >out

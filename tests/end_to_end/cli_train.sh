@@ -6,11 +6,6 @@ set -eu
 . tests/end_to_end/expectations
 needs full
 
-# same NAME FILE FILE
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
-
 # compile NAME [--set ...]: a train plan of the small GPT-2
 compile() {
     plan=$1

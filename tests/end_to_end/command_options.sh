@@ -90,16 +90,7 @@ without_line() {
 options >"$folder/options"
 answers >"$folder/answers"
 : >"$folder/out"
-if [ "${1:-}" = --write ]; then
-    cp "$folder/answers" $golden.new
-    mv $golden.new $golden
-else
-    diff $golden "$folder/answers" >"$folder/differences" || {
-        head -n 40 "$folder/differences" >"$folder/out"
-        fail "the programs answer otherwise than $golden says; the first lines:"
-    }
-fi
-: >"$folder/out"
+answers_are $golden "the programs answer" "$@"
 without_line >"$folder/got"
 [ ! -s "$folder/got" ] || fail "options without a command line in $golden; add lines without an answer, and run this with --write:"
 [ -z "$(ls "$folder/empty")" ] || fail "a command line that is refused left a file: $(ls "$folder/empty")"

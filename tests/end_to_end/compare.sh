@@ -77,10 +77,7 @@ expect 'too little held out' 1 'evaluating float32 on the held-out part failed: 
     -o "$folder/data"
 
 # Records without their labels are detected before training, too, and that is no matter of what is held out.
-{
-    printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (120, 784), }"
-    head -c 94080 /dev/zero
-} >"$folder/records.npy"
+head -c 94080 /dev/zero | npy "$folder/records.npy" '|u1' '(120, 784)'
 expect 'no labels' 1 'training float32 failed: .*DATA_TYPE.*give them by --labels$' "$FIRNC" compare compiler/recipes/small_mlp.yaml \
     --data "$folder/records.npy" -o "$folder/data"
 
@@ -159,13 +156,9 @@ expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/t
     --set trainer.init.model.use_bfloat16=true -o "$folder/older"
 
 # A model with record weights.
-npy() {
-    printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }" >"$1"
-    cat >>"$1"
-}
-cat "$folder/text" "$folder/text" | head -c 94080 | npy "$folder/images.npy" '(120, 784)'
-head -c 120 /dev/zero | npy "$folder/labels.npy" '(120,)'
-head -c 120 "$folder/text" | npy "$folder/weights.npy" '(120,)'
+cat "$folder/text" "$folder/text" | head -c 94080 | npy "$folder/images.npy" '|u1' '(120, 784)'
+head -c 120 /dev/zero | npy "$folder/labels.npy" '|u1' '(120,)'
+head -c 120 "$folder/text" | npy "$folder/weights.npy" '|u1' '(120,)'
 set -- "$FIRNC" compare compiler/recipes/small_mlp.yaml --data "$folder/images.npy" --labels "$folder/labels.npy" \
     --steps 2 --types bfloat16 --pol 1 --set trainer.fit.train_dataloader.held_out_per_mille=200
 expect 'weights that nobody takes' 1 'leave out --sample-weights' "$@" --sample-weights "$folder/weights.npy" \

@@ -218,7 +218,8 @@ expect "more layers" 1 "12 parameters are not in it: transformer.h.2.ln_1.weight
 expect "fewer layers" 1 "12 of its parameters are none of the recipe's model: transformer.h.1.attn" compile "$@" --set trainer.init.model.num_hidden_layers=1
 expect "another width" 1 "first.ckpt: tensor [^ ]* is float32\[.*\], and the recipe wants float32\[.*give the recipe the sizes" \
     compile "$@" --set trainer.init.model.filter_size=80
-expect "another model" 1 "first.ckpt: " compile $mlp none 40 --continue "$folder/first.ckpt"
+expect "another model" 1 "first.ckpt: .*; 6 parameters are not in it: layers.0.weight, .*; 28 of its parameters are none of the recipe's model: transformer.h.0.* and 8 more; " \
+    compile $mlp none 40 --continue "$folder/first.ckpt"
 expect "a run that is over" 1 "num_steps: the run has 20 steps, and .*first.ckpt has done 20, .*--restart-schedule" \
     compile $recipe none 20 --continue "$folder/first.ckpt"
 [ ! -e "$folder/none.plan" ] || fail "a plan of a run that does not fit"

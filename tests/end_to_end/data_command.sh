@@ -7,10 +7,6 @@ set -eu
 
 . tests/end_to_end/expectations
 
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
-
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 PUB=$folder/test.pub.pem
 compile() {
@@ -256,7 +252,7 @@ sys.exit(x.dtype != sys.argv[2] or x.tolist() != list(range(len(x))) or len(x) <
 done
 cp "$folder/device.npy" "$folder/kept.npy"
 expect "no room" 1 "kept.npy: cannot be written: .*; raise the limit of file sizes" sh -c "ulimit -f 1; exec '$FIRN' data '$folder/text.txt' \
-    --convert '$folder/kept.npy' 2>&1 >/dev/null | cat >&2; exit 1"
+    --convert '$folder/kept.npy' >/dev/null"
 same "a failed conversion took the file before" "$folder/kept.npy" "$folder/device.npy"
 [ ! -e "$folder/kept.npy.tmp" ] || fail "a failed conversion left half a file"
 expect "no folder" 1 "cannot be written" "$FIRN" data "$folder/y.npy" --convert "$folder/none/z.npy"

@@ -7,10 +7,6 @@ set -eu
 
 . tests/end_to_end/expectations
 
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
-
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 PUB=$folder/test.pub.pem
 # compile NAME MODE MODEL LOADER
@@ -161,11 +157,8 @@ expect "a table of prices" 0 "" train prices --data "$folder/prices.csv" --targe
 same "a table of prices is another run" "$folder/out" "$folder/prices"
 expect "numbers that are rounded" 0 "" train prices --data "$folder/middle.npy" --labels "$folder/zeros.npy"
 cp "$folder/out" "$folder/middle"
-for locale in C de_DE.UTF-8; do
-    expect "numbers that are rounded once, $locale" 0 "" env LC_ALL=$locale "$FIRN" train "$folder/prices.plan" --pub "$PUB" --steps 3 \
-        --quiet --data "$folder/middle.csv" --target-column price
-    same "decimal numbers are not rounded once" "$folder/out" "$folder/middle"
-done
+expect "numbers that are rounded once" 0 "" train prices --data "$folder/middle.csv" --target-column price
+same "decimal numbers are not rounded once" "$folder/out" "$folder/middle"
 
 # Another choice of columns is other data.
 expect "saved" 0 "" table table.csv --checkpoint "$folder/ckpt" --columns age,height

@@ -7,10 +7,6 @@ set -eu
 
 . tests/end_to_end/expectations
 
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
-
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 PUB=$folder/test.pub.pem
 

@@ -36,17 +36,9 @@ compile elsewhere test 9 9 other
     --set trainer.validate.metric=none --set 'trainer.validate.outputs=[logits]' \
     --set trainer.validate.val_dataloader.batch_size=4 >"$folder/log"
 
-# npy NAME SHAPE: an array of the bytes on stdin.
-npy() {
-    {
-        printf '\223NUMPY\001\000\166\000'
-        printf "%-117s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }"
-        cat
-    } >"$folder/$1"
-}
 text=/usr/share/common-licenses/GPL-3
-cat $text $text $text | head -c 78400 | npy images '(100, 28, 28)'
-head -c 100 $text | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' | npy labels '(100,)'
+cat $text $text $text | head -c 78400 | npy "$folder/images" '|u1' '(100, 28, 28)'
+head -c 100 $text | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' | npy "$folder/labels" '|u1' '(100,)'
 
 # --- what this machine computes ---
 

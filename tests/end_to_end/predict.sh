@@ -23,16 +23,8 @@ compile() {
     "$FIRNC" compile "$recipe" --mode "$mode" --key "$folder/test.key.pem" -o "$plan" "$@" >"$folder/out"
 }
 
-# npy NAME SHAPE: an array of the bytes on stdin.
-npy() {
-    {
-        printf '\223NUMPY\001\000\166\000'
-        printf "%-117s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }"
-        cat
-    } >"$folder/$1"
-}
-head -c 23520 /usr/share/common-licenses/GPL-3 | npy images '(30, 28, 28)'
-head -c 30 /usr/share/common-licenses/GPL-3 | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' | npy labels '(30,)'
+head -c 23520 /usr/share/common-licenses/GPL-3 | npy "$folder/images" '|u1' '(30, 28, 28)'
+head -c 30 /usr/share/common-licenses/GPL-3 | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' | npy "$folder/labels" '|u1' '(30,)'
 RECORDS="--data $folder/images --labels $folder/labels"
 
 compile train small_mlp.yaml train --set $FIT.held_out_per_mille=0

@@ -206,16 +206,7 @@ without_probe() {
 
 answers >"$folder/answers"
 : >"$folder/out"
-if [ "${1:-}" = --write ]; then
-    cp "$folder/answers" $golden.new
-    mv $golden.new $golden
-else
-    diff $golden "$folder/answers" >"$folder/differences" || {
-        head -n 40 "$folder/differences" >"$folder/out"
-        fail "firnc answers otherwise than $golden says; the first lines:"
-    }
-fi
-: >"$folder/out"
+answers_are $golden "firnc answers" "$@"
 without_probe | LC_ALL=C sort >"$folder/got"
 [ ! -s "$folder/got" ] || fail "keys without a probe in $golden; add lines without an answer, and run this with --write:"
 echo "$(grep -c ' |' $golden) probes, $failures failures"

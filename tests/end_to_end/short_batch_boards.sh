@@ -10,16 +10,8 @@ set -eu
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 PUB=$folder/test.pub.pem
 
-# npy NAME SHAPE: an array of the bytes on stdin.
-npy() {
-    {
-        printf '\223NUMPY\001\000\166\000'
-        printf "%-117s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }"
-        cat
-    } >"$folder/$1"
-}
-head -c 276 /usr/share/common-licenses/GPL-3 | npy records '(23, 12)'
-head -c 23 /usr/share/common-licenses/GPL-3 | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' | npy classes '(23,)'
+head -c 276 /usr/share/common-licenses/GPL-3 | npy "$folder/records" '|u1' '(23, 12)'
+head -c 23 /usr/share/common-licenses/GPL-3 | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' | npy "$folder/classes" '|u1' '(23,)'
 sed -e 's/input_size: 784/input_size: 12/' -e 's/held_out_per_mille: 200/held_out_per_mille: 0/' \
     compiler/recipes/small_mlp.yaml >"$folder/mlp.yaml"
 records="--data $folder/records --labels $folder/classes"

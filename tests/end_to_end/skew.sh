@@ -54,24 +54,16 @@ compile mlp_eval small_mlp.yaml eval
 compile gpt small_gpt2.yaml train
 compile gpt_eval small_gpt2.yaml eval
 
-# npy NAME TYPE SHAPE: an array of the bytes on stdin.
-npy() {
-    {
-        printf '\223NUMPY\001\000\166\000'
-        printf "%-117s\n" "{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
-        cat
-    } >"$folder/$1"
-}
 cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/GPL-2 /usr/share/common-licenses/LGPL-2.1 \
     /usr/share/common-licenses/GPL-3 >"$folder/text"
-head -c 94080 "$folder/text" | npy images '|u1' '(120, 28, 28)'
-tail -c 94080 "$folder/text" | npy other_images '|u1' '(120, 28, 28)'
-head -c 70560 "$folder/text" | npy fewer_images '|u1' '(90, 28, 28)'
-head -c 376320 /dev/zero | npy float_images '<f4' '(120, 784)'
+head -c 94080 "$folder/text" | npy "$folder/images" '|u1' '(120, 28, 28)'
+tail -c 94080 "$folder/text" | npy "$folder/other_images" '|u1' '(120, 28, 28)'
+head -c 70560 "$folder/text" | npy "$folder/fewer_images" '|u1' '(90, 28, 28)'
+head -c 376320 /dev/zero | npy "$folder/float_images" '<f4' '(120, 784)'
 head -c 120 "$folder/text" | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' >"$folder/classes"
-npy labels '|u1' '(120,)' <"$folder/classes"
-tr '\000-\011' '\001-\011\000' <"$folder/classes" | npy other_labels '|u1' '(120,)'
-head -c 90 "$folder/classes" | npy fewer_labels '|u1' '(90,)'
+npy "$folder/labels" '|u1' '(120,)' <"$folder/classes"
+tr '\000-\011' '\001-\011\000' <"$folder/classes" | npy "$folder/other_labels" '|u1' '(120,)'
+head -c 90 "$folder/classes" | npy "$folder/fewer_labels" '|u1' '(90,)'
 head -c 20000 "$folder/text" >"$folder/a"
 tail -c 20000 "$folder/text" >"$folder/b"
 head -c 19000 "$folder/a" >"$folder/cut"

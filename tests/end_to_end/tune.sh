@@ -99,12 +99,8 @@ trainer:
     loop: {num_steps: 4}
   fit: {train_dataloader: {batch_size: 4}}
 END
-    npy() { # TYPE SHAPE BYTES
-        printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
-        head -c "$3" /dev/zero
-    }
-    npy '<f4' '16, 4' 256 >"$folder/x.npy"
-    npy '<i4' '16,' 64 >"$folder/y.npy"
+    head -c 256 /dev/zero | npy "$folder/x.npy" '<f4' '(16, 4)'
+    head -c 64 /dev/zero | npy "$folder/y.npy" '<i4' '(16,)'
     : >"$folder/runs"
     (cd "$folder/beside" && "$FIRNC" tune net.yaml --data ../x.npy --labels ../y.npy --steps 4 --firn "$folder/runner" \
         -o ../net >"$folder/table") || fail "a recipe with a model in a file"

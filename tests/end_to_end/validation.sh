@@ -13,10 +13,6 @@ BUILD=$(cd "$BUILD" && pwd)
 FIRNC=$BUILD/firnc
 FIRN=$BUILD/firn
 
-# same NAME FILE FILE
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
 # lines LOG: the parts that must be the same in every log of a run
 lines() {
     sed 's/,"seconds":[0-9.]*,"elapsed":[0-9.]*}/}/' "$1"
@@ -42,28 +38,22 @@ trainer:
     val_dataloader: {batch_size: 3}
 end
 python3 - "$folder" <<'end'
-import array, random, sys
+import os, random, sys
 
-def save(name, code, descr, shape, values):
-    header = ("{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)).ljust(117) + "\n"
-    with open(sys.argv[1] + "/" + name, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
-        array.array(code, values).tofile(file)
+import numpy as np
 
+os.chdir(sys.argv[1])
 random.seed(3)
 for name, count in (("", 64), ("test_", 20)):
-    x = [random.gauss(0, 1) for _ in range(4 * count)]
-    save(name + "x.npy", "f", "<f4", (count, 4), x)
-    save(name + "y.npy", "i", "<i4", (count,), [(x[4 * i] > 0) + (x[4 * i] > 0.5) if i % 5 else i % 3 for i in range(count)])
-    save(name + "w.npy", "f", "<f4", (count,), [random.choice((0, 0.5, 2)) for _ in range(count)])
-for name, code, descr, shape, top in (("im.npy", "B", "|u1", (40, 15, 10, 1), 256), ("im_y.npy", "B", "|u1", (40,), 4),
-                                      ("sensor.npy", "B", "|u1", (40, 64), 256), ("sensor_y.npy", "B", "|u1", (40,), 10)):
-    count = 1
-    for extent in shape:
-        count *= extent
-    save(name, code, descr, shape, [random.randrange(top) for _ in range(count)])
-save("nan.npy", "f", "<f4", (8, 4), [float("nan")] * 32)
-save("nan_y.npy", "i", "<i4", (8,), [0] * 8)
+    x = np.float32([random.gauss(0, 1) for _ in range(4 * count)]).reshape(count, 4)
+    i = np.arange(count, dtype=np.int32)
+    np.save(name + "x.npy", x)
+    np.save(name + "y.npy", np.where(i % 5 > 0, np.int32(x[:, 0] > 0) + np.int32(x[:, 0] > 0.5), i % 3))
+    np.save(name + "w.npy", np.float32([random.choice((0, 0.5, 2)) for _ in range(count)]))
+for name, shape, top in (("im", (40, 15, 10, 1), 256), ("im_y", (40,), 4), ("sensor", (40, 64), 256), ("sensor_y", (40,), 10)):
+    np.save(name + ".npy", np.uint8([random.randrange(top) for _ in range(np.prod(shape))]).reshape(shape))
+np.save("nan.npy", np.full((8, 4), np.nan, np.float32))
+np.save("nan_y.npy", np.zeros(8, np.int32))
 end
 cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/GPL-2 >"$folder/text"
 cp compiler/recipes/small_gpt2.yaml compiler/recipes/small_ds_cnn.yaml compiler/recipes/device_mlp.yaml "$folder"

@@ -12,11 +12,6 @@ BUILD=$(cd "$BUILD" && pwd)
 FIRNC=$BUILD/firnc
 FIRN=$BUILD/firn
 
-# same NAME FILE FILE
-same() {
-    cmp -s "$2" "$3" || fail "$1"
-}
-
 cat >"$folder/recipe.yaml" <<'end'
 trainer:
   init:
@@ -33,22 +28,19 @@ trainer:
     val_dataloader: {batch_size: 3}
 end
 python3 - "$folder" <<'end'
-import array, random, sys
+import os, random, sys
 
-def save(name, code, descr, shape, values):
-    header = ("{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)).ljust(117) + "\n"
-    with open(sys.argv[1] + "/" + name, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
-        array.array(code, values).tofile(file)
+import numpy as np
 
+os.chdir(sys.argv[1])
 random.seed(3)
 for name, count in (("", 64), ("test_", 20), ("few_", 2)):
-    x = [random.gauss(0, 1) for _ in range(4 * count)]
-    save(name + "x.npy", "f", "<f4", (count, 4), x)
-    save(name + "y.npy", "i", "<i4", (count,), [(x[4 * i] > 0) + (x[4 * i] > 0.5) for i in range(count)])
-save("u.npy", "B", "|u1", (64, 4), [random.randrange(256) for _ in range(256)])
-save("far_y.npy", "i", "<i4", (20,), [7] * 20)
-save("late_y.npy", "i", "<i4", (20,), [0] * 16 + [7, 0, 0, 0])
+    x = np.float32([random.gauss(0, 1) for _ in range(4 * count)]).reshape(count, 4)
+    np.save(name + "x.npy", x)
+    np.save(name + "y.npy", np.int32(x[:, 0] > 0) + np.int32(x[:, 0] > 0.5))
+np.save("u.npy", np.uint8([random.randrange(256) for _ in range(256)]).reshape(64, 4))
+np.save("far_y.npy", np.int32([7] * 20))
+np.save("late_y.npy", np.int32([0] * 16 + [7, 0, 0, 0]))
 end
 cd "$folder"
 "$FIRNC" keygen key >out

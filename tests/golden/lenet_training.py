@@ -11,6 +11,7 @@ PyTorch's images are [N,C,H,W], so weights and activations are turned here. The 
 """
 import json, math, struct
 from pathlib import Path
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -54,12 +55,6 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def write_npy(path, t):
-    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {tuple(t.shape)}, }}"
-    text += " " * (-(len(text) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + t.numpy().tobytes())
-
-
 def forward(w, x, labels, activate, pool):
     turned = lambda name: w[name].permute(0, 3, 1, 2)
     x = pool(activate(F.conv2d(x, turned("conv1.weight"), w["conv1.bias"], padding=2)))
@@ -100,8 +95,8 @@ def train(weights, images, labels, dtype, half=False, mean=False):
 def main():
     torch.set_num_threads(1)
     (images, labels), weights = make_images(), make_weights()
-    write_npy(HERE / "lenet_training_images.npy", images)
-    write_npy(HERE / "lenet_training_labels.npy", labels)
+    np.save(HERE / "lenet_training_images.npy", images.numpy())
+    np.save(HERE / "lenet_training_labels.npy", labels.numpy())
     write_safetensors(HERE / "lenet_training.safetensors", weights)
     wide = train(weights, images, labels, torch.float64)
     single = train(weights, images, labels, torch.float32)

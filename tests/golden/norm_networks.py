@@ -12,6 +12,7 @@ The optimizer is that of gpt2_training.py, without clipping.
 """
 import json, math, struct
 from pathlib import Path
+import numpy as np
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -181,12 +182,6 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def write_npy(path, t):
-    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {tuple(t.shape)}, }}"
-    text += " " * (-(len(text) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + t.numpy().tobytes())
-
-
 def train(network, epsilon, records, labels, dtype, micro_batches):
     network = network.to(dtype).train()
     for norm in norms(network):
@@ -221,10 +216,10 @@ def main():
     torch.backends.mkldnn.enabled = False  # the plain convolutions: those of the library crash with some of the shapes
     g = torch.Generator().manual_seed(3)
     labels = torch.randint(0, 2, (RECORDS,), generator=g).to(torch.uint8)
-    write_npy(HERE / "norm_networks_labels.npy", labels)
+    np.save(HERE / "norm_networks_labels.npy", labels.numpy())
     for name, (dims, make) in NETWORKS.items():
         records = make_records(dims, labels, g)
-        write_npy(HERE / f"norm_networks_{name}.npy", records)
+        np.save(HERE / f"norm_networks_{name}.npy", records.numpy())
         torch.manual_seed(5)
         network = make()
         with torch.no_grad():  # gains, biases and statistics that are not 1 and 0
