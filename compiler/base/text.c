@@ -129,6 +129,11 @@ bool firnc_is_name(const char *text) {
     return length > 0 && length <= FIRNC_NAME_MAX && text[length] == '\0';
 }
 
+bool firnc_text_ends(const char *text, const char *end) {
+    const size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
 const char *firnc_printable(const char *text) {
     firnc_growing_text printable = {0};
     firnc_text_add(&printable, "", 0);

@@ -30,8 +30,9 @@ void firnc_out_of_memory_to(void (*function)(void *context), void *context);
  * capacity with the elements copied; the old array stays allocated, so pointers into it still read the old elements. */
 void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size);
 
-const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
-const char *firnc_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
+const char *firnc_format_list(const char *format, va_list arguments)
+    __attribute__((format(printf, 1, 0), returns_nonnull));
 
 /* A text that grows. Initialise it to {0}. A zero byte, which length excludes, ends the text. */
 typedef struct firnc_growing_text {
@@ -47,6 +48,9 @@ void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count);
 
 /* True for 1 to FIRNC_NAME_MAX bytes of printable ASCII; false for NULL. */
 bool firnc_is_name(const char *text);
+
+/* True if the text ends with `end`, or equals it. */
+bool firnc_text_ends(const char *text, const char *end);
 
 /* A copy of the text with each byte that is not printable ASCII written as \xNN. Recipes and file names are untrusted
  * text, which must not break a line or send control codes to a terminal. */

@@ -430,19 +430,14 @@ static bool rename_weights(const request *r, const firnc_recipe *recipe) {
     return true;
 }
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* Refuses a name of the output that says the other form. Returns the exit code. */
 static int check_output_name(const request *r) {
-    if (r->onnx != NULL && ends_with(r->output, ".safetensors"))
+    if (r->onnx != NULL && firnc_text_ends(r->output, ".safetensors"))
         return firnc_usage("weights",
                            "-o: %s is named as safetensors, and --onnx writes an ONNX file; name it .onnx, "
                            "or leave out --onnx",
                            r->output);
-    if (r->onnx == NULL && ends_with(r->output, ".onnx") && !firnc_weights_is_folder(r->output))
+    if (r->onnx == NULL && firnc_text_ends(r->output, ".onnx") && !firnc_weights_is_folder(r->output))
         return firnc_usage("weights",
                            "-o: %s is named as an ONNX file, and firnc weights writes safetensors; name it "
                            ".safetensors, or give the model's file by --onnx",

@@ -613,11 +613,6 @@ static void limit_sequence(const type *type, const firnc_tree *config, firnc_tre
     (void)firnc_tree_put(model, "max_position_embeddings", length);
 }
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 /* `architectures` names the class whose weights the folder has. */
 static bool check_head(const type *type, const firnc_tree *config) {
     const firnc_tree *list = firnc_tree_child(config, "architectures");
@@ -625,7 +620,7 @@ static bool check_head(const type *type, const firnc_tree *config) {
          entry = entry->next) {
         bool known = false;
         for (size_t i = 0; i < COUNT(type->heads) && type->heads[i] != NULL; i++)
-            known = known || (entry->kind == FIRNC_SCALAR && ends_with(entry->text, type->heads[i]));
+            known = known || (entry->kind == FIRNC_SCALAR && firnc_text_ends(entry->text, type->heads[i]));
         if (!known || strstr(entry->text, "DoubleHeads") != NULL)
             return firnc_tree_fail(entry, "%s has another head than Firn's %s, which is a language model; " IN_ONNX,
                                    value_of(entry), type->name);
@@ -664,7 +659,7 @@ static bool yields(const firnc_tree *recipe_model, const char *key) {
     if (part && firnc_tree_child(recipe_model, "dropout_rate") != NULL)
         return true;
     return firnc_tree_child(recipe_model, key) != NULL &&
-           (ends_with(key, "dropout_rate") || strcmp(key, "initializer_range") == 0);
+           (firnc_text_ends(key, "dropout_rate") || strcmp(key, "initializer_range") == 0);
 }
 
 /* Refuses the recipe's key for how much of a head is turned if config.json says it by the other. */

@@ -25,11 +25,6 @@ static uint32_t width_of(uint32_t vocabulary) {
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t length = strlen(text), size = strlen(end);
-    return length >= size && strcmp(text + length - size, end) == 0;
-}
-
 /* Version 1.0 of the format, as NumPy writes it. */
 static void make_header(const firnc_ids_writer *writer, uint8_t header[HEADER_BYTES]) {
     enum { BEFORE = 10 };
@@ -45,7 +40,7 @@ static void make_header(const firnc_ids_writer *writer, uint8_t header[HEADER_BY
 
 bool firnc_ids_write_begin(firnc_ids_writer *writer, const char *name, uint32_t vocabulary) {
     uint8_t header[HEADER_BYTES];
-    *writer = (firnc_ids_writer){.npy = ends_with(name, ".npy")};
+    *writer = (firnc_ids_writer){.npy = firnc_text_ends(name, ".npy")};
     writer->width = writer->npy ? 4 : width_of(vocabulary);
     make_header(writer, header);
     return firnc_output_begin(&writer->output, name) &&

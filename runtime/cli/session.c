@@ -1,6 +1,5 @@
 /* Opens a plan with its key, blocks, port and data, and turns the library's errors into messages for the command
  * line. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -614,7 +613,7 @@ void cli_hex(char text[65], const uint8_t hash[32]) {
 int cli_flush(void) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_OK;
-    firn_host_fail("stdout", "cannot be written: %s; %s", strerror(errno), firn_host_room());
+    firn_host_fail_to_write("stdout");
     return CLI_FILE;
 }
 

@@ -203,6 +203,11 @@ firn_host_file *firn_host_file_open(const char *path, bool follow, const firn_ho
     return NULL;
 }
 
+bool firn_host_file_has_ending(const firn_host_file *file, const char *ending) {
+    const size_t length = strlen(file->name), end = strlen(ending);
+    return length > end && strcmp(file->name + length - end, ending) == 0;
+}
+
 bool firn_host_file_refuse_read(const firn_host_file *file) {
     char fault[200] = "cannot be read to its end";
     (void)firn_host_watch_fault(&file->watch, fault, sizeof fault);

@@ -59,6 +59,8 @@ void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t byte
 bool firn_host_file_hash(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]);
 /* Copies the contents of a hashed file into memory if they are not more than *room, which they then take. */
 bool firn_host_file_keep(firn_host_file *file, uint64_t *room);
+/* True if the name is longer than `ending`, such as ".csv", and ends with it. */
+bool firn_host_file_has_ending(const firn_host_file *file, const char *ending);
 /* Says that a file could not be read, or has changed. Returns false. */
 bool firn_host_file_refuse_read(const firn_host_file *file);
 /* Returns true if so many bytes fit into the memory of this machine; else false, after a message that says what takes
@@ -107,8 +109,18 @@ bool firn_host_tokens_look(firn_host_file *file, const firn_stream_info *info);
 
 /* --- elements (elements.c) ---------------------------------------------------------------------------------------- */
 
-/* Reads numbers as they are in the contents. Returns FIRN_OK or SOURCE. */
-int firn_host_file_read_numbers(const firn_host_file *file, uint64_t first, uint32_t count, uint8_t *numbers);
+enum { FIRN_HOST_PIECE_NUMBERS = 4096, FIRN_HOST_NUMBER_BYTES_MOST = 8 };
+
+/* Consecutive numbers of a file, as they are in the contents. */
+typedef struct firn_host_piece {
+    uint64_t first; /* element of the file */
+    uint32_t count;
+    uint8_t numbers[FIRN_HOST_PIECE_NUMBERS * FIRN_HOST_NUMBER_BYTES_MOST];
+} firn_host_piece;
+
+/* Reads the numbers that follow those of the piece; begin with {0}. Returns false at the end, where `first` is the
+ * number of elements, and after a message if they cannot be read. */
+bool firn_host_file_next_piece(const firn_host_file *file, firn_host_piece *piece);
 /* Reads elements as the plan takes them. Returns FIRN_OK or SOURCE. */
 int firn_host_file_read(const firn_host_file *file, uint64_t first, uint32_t count, void *elements);
 /* Converts all numbers, and hashes what they become with their type and extents. Refuses the first that does not

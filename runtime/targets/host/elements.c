@@ -7,22 +7,33 @@
 #include "plan/ops.h"
 #include "runtime/targets/host/data_file.h"
 
-enum { PIECE_NUMBERS = 4096, NUMBER_BYTES_MOST = 8, ELEMENT_BYTES_MOST = 4 };
+enum { ELEMENT_BYTES_MOST = 4 };
 
-int firn_host_file_read_numbers(const firn_host_file *file, uint64_t first, uint32_t count, uint8_t *numbers) {
+/* Reads numbers as they are in the contents. Returns FIRN_OK or SOURCE. */
+static int read_numbers(const firn_host_file *file, uint64_t first, uint32_t count, uint8_t *numbers) {
     const uint32_t width = firn_host_number_row_of(file->how.from)->width;
     return file->file.read(file->file.context, file->layout.offset + first * width, numbers, count * width);
 }
 
+bool firn_host_file_next_piece(const firn_host_file *file, firn_host_piece *piece) {
+    piece->first += piece->count;
+    const uint64_t left = file->layout.elements - piece->first;
+    piece->count = left < FIRN_HOST_PIECE_NUMBERS ? (uint32_t)left : FIRN_HOST_PIECE_NUMBERS;
+    if (piece->count == 0)
+        return false;
+    return read_numbers(file, piece->first, piece->count, piece->numbers) == FIRN_OK ||
+           firn_host_file_refuse_read(file);
+}
+
 int firn_host_file_read(const firn_host_file *file, uint64_t first, uint32_t count, void *elements) {
-    uint8_t numbers[PIECE_NUMBERS * NUMBER_BYTES_MOST], *to = elements;
+    uint8_t numbers[FIRN_HOST_PIECE_NUMBERS * FIRN_HOST_NUMBER_BYTES_MOST], *to = elements;
     if (!file->converted)
         return firn_data_read(&file->file, &file->layout, first, count, elements);
     if (first > file->layout.elements || file->layout.elements - first < count)
         return FIRN_ERROR_SOURCE;
     while (count > 0) {
-        const uint32_t piece = count < PIECE_NUMBERS ? count : PIECE_NUMBERS;
-        if (firn_host_file_read_numbers(file, first, piece, numbers) != FIRN_OK ||
+        const uint32_t piece = count < FIRN_HOST_PIECE_NUMBERS ? count : FIRN_HOST_PIECE_NUMBERS;
+        if (read_numbers(file, first, piece, numbers) != FIRN_OK ||
             firn_host_convert(&file->how, numbers, piece, to).count != piece)
             return FIRN_ERROR_SOURCE;
         to += (size_t)piece * firn_type_bytes(file->how.to);
@@ -100,23 +111,22 @@ static bool hash_head(firn_sha256 *hash, const firn_host_file *file) {
 }
 
 bool firn_host_file_hash_rows(firn_host_file *file, uint32_t stream, uint8_t digest[FIRN_HASH_BYTES]) {
-    static uint8_t numbers[PIECE_NUMBERS * NUMBER_BYTES_MOST], elements[PIECE_NUMBERS * ELEMENT_BYTES_MOST];
+    uint8_t elements[FIRN_HOST_PIECE_NUMBERS * ELEMENT_BYTES_MOST];
+    firn_host_piece piece = {0};
     const uint32_t width = firn_host_number_row_of(file->how.from)->width, bytes = firn_type_bytes(file->how.to);
     firn_sha256 hash;
     file->rounded = 0;
     bool hashed = firn_sha256_begin(&hash) == FIRN_OK && hash_head(&hash, file);
-    for (uint64_t at = 0; hashed && at < file->layout.elements;) {
-        const uint64_t left = file->layout.elements - at;
-        const uint32_t piece = left < PIECE_NUMBERS ? (uint32_t)left : PIECE_NUMBERS;
-        if (firn_host_file_read_numbers(file, at, piece, numbers) != FIRN_OK)
-            return firn_host_file_refuse_read(file);
-        const firn_host_converted done = firn_host_convert(&file->how, numbers, piece, elements);
-        if (done.count != piece)
-            return refuse_number(file, stream, at + done.count, numbers + (size_t)done.count * width, done.misfit);
+    while (hashed && firn_host_file_next_piece(file, &piece)) {
+        const firn_host_converted done = firn_host_convert(&file->how, piece.numbers, piece.count, elements);
+        if (done.count != piece.count)
+            return refuse_number(file, stream, piece.first + done.count, piece.numbers + (size_t)done.count * width,
+                                 done.misfit);
         file->rounded += done.rounded;
-        hashed = firn_sha256_update(&hash, elements, (size_t)piece * bytes) == FIRN_OK;
-        at += piece;
+        hashed = firn_sha256_update(&hash, elements, (size_t)piece.count * bytes) == FIRN_OK;
     }
+    if (hashed && piece.first < file->layout.elements)
+        return false;
     if (!file->hashed_as_rows)
         return hashed || firn_host_file_refuse_read(file);
     return (hashed && firn_sha256_end(&hash, digest) == FIRN_OK) || firn_host_file_refuse_read(file);
@@ -149,9 +159,9 @@ static void advance(walk *walk, const firn_data_layout *layout) {
 }
 
 bool firn_host_file_reorder(firn_host_file *file) {
-    static uint8_t numbers[PIECE_NUMBERS * NUMBER_BYTES_MOST];
     const uint32_t width = firn_host_number_row_of(file->how.from)->width;
     const uint64_t bytes = file->layout.elements * width;
+    firn_host_piece piece = {0};
     walk walk;
     if (!firn_host_file_fits(file, bytes, "is an array in Fortran order of more than",
                              "save numpy.ascontiguousarray(x), which is not read into memory"))
@@ -161,18 +171,14 @@ bool firn_host_file_reorder(firn_host_file *file) {
         return false;
     uint8_t *memory = firn_host_allocate((size_t)bytes);
     begin_walk(&walk, &file->layout);
-    for (uint64_t at = 0; at < file->layout.elements;) {
-        const uint64_t left = file->layout.elements - at;
-        const uint32_t piece = left < PIECE_NUMBERS ? (uint32_t)left : PIECE_NUMBERS;
-        if (firn_host_file_read_numbers(file, at, piece, numbers) != FIRN_OK) {
-            free(memory);
-            return firn_host_file_refuse_read(file);
-        }
-        for (uint32_t i = 0; i < piece; i++) {
-            memcpy(memory + walk.place * width, numbers + (size_t)i * width, width);
+    while (firn_host_file_next_piece(file, &piece))
+        for (uint32_t i = 0; i < piece.count; i++) {
+            memcpy(memory + walk.place * width, piece.numbers + (size_t)i * width, width);
             advance(&walk, &file->layout);
         }
-        at += piece;
+    if (piece.first < file->layout.elements) {
+        free(memory);
+        return false;
     }
     firn_host_file_replace(file, memory, bytes);
     file->layout.offset = 0;

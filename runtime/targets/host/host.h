@@ -24,6 +24,8 @@ void firn_host_print(FILE *to, const char *text);
 bool firn_host_fail(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What to do after a write failed with errno, for the end of a message. */
 const char *firn_host_room(void);
+/* Says that the file could not be written, why by errno, and what to do. Returns false. */
+bool firn_host_fail_to_write(const char *path);
 /* Prints a line that is not an error to stderr, escaped in the same way. */
 void firn_host_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -53,6 +53,10 @@ const char *firn_host_room(void) {
     }
 }
 
+bool firn_host_fail_to_write(const char *path) {
+    return firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+}
+
 void firn_host_note(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -323,7 +323,7 @@ bool firn_host_replace_fail(firn_host_replacement *replacement, const char *path
                               "is in its place, but the disk has not confirmed that: %s; look at the disk before you "
                               "trust it",
                               strerror(errno));
-    return firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+    return firn_host_fail_to_write(path);
 }
 
 /* --- locks --- */

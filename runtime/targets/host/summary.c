@@ -7,7 +7,7 @@
 
 #include "runtime/targets/host/data_file.h"
 
-enum { PIECE_NUMBERS = 4096, NUMBER_BYTES_MOST = 8, CLASSES_MOST = 65536 };
+enum { CLASSES_MOST = 65536 };
 
 void firn_host_file_describe(const firn_host_file *file, char *text, size_t size) {
     static const char *const forms[] = {
@@ -76,18 +76,12 @@ static void count_number(walk *walk, const firn_host_file *file, const uint8_t *
 /* Gives each number of a file to `add`. */
 static bool each_number(const firn_host_file *file, walk *walk,
                         void (*add)(struct walk *walk, const firn_host_file *file, const uint8_t *number)) {
-    uint8_t numbers[PIECE_NUMBERS * NUMBER_BYTES_MOST];
+    firn_host_piece piece = {0};
     const uint32_t width = firn_host_number_row_of(file->how.from)->width;
-    for (uint64_t at = 0; at < file->layout.elements;) {
-        const uint64_t left = file->layout.elements - at;
-        const uint32_t piece = left < PIECE_NUMBERS ? (uint32_t)left : PIECE_NUMBERS;
-        if (firn_host_file_read_numbers(file, at, piece, numbers) != FIRN_OK)
-            return firn_host_file_refuse_read(file);
-        for (uint32_t i = 0; i < piece; i++)
-            add(walk, file, numbers + (size_t)i * width);
-        at += piece;
-    }
-    return true;
+    while (firn_host_file_next_piece(file, &piece))
+        for (uint32_t i = 0; i < piece.count; i++)
+            add(walk, file, piece.numbers + (size_t)i * width);
+    return piece.first == file->layout.elements;
 }
 
 bool firn_host_file_summarise(const firn_host_file *file, firn_host_summary *summary) {

@@ -30,13 +30,8 @@ typedef struct reading {
     firn_host_table *table;
 } reading;
 
-static bool ends_with(const char *name, const char *ending) {
-    const size_t length = strlen(name), end = strlen(ending);
-    return length > end && strcmp(name + length - end, ending) == 0;
-}
-
 bool firn_host_table_is(const firn_host_file *file, const firn_host_wanted *wanted, uint32_t stream) {
-    const bool named = ends_with(file->name, ".csv") || ends_with(file->name, ".csv.gz");
+    const bool named = firn_host_file_has_ending(file, ".csv") || firn_host_file_has_ending(file, ".csv.gz");
     const bool asked = stream == 0 && (wanted->columns != NULL || wanted->target != NULL);
     uint8_t head[256];
     const uint32_t count = file->file.bytes < sizeof head ? (uint32_t)file->file.bytes : (uint32_t)sizeof head;

@@ -28,13 +28,8 @@ static size_t header_of(const firn_host_file *file) {
     return i;
 }
 
-static bool ends_with(const char *name, const char *ending) {
-    const size_t length = strlen(name), end = strlen(ending);
-    return length > end && strcmp(name + length - end, ending) == 0;
-}
-
 bool firn_host_tokens_named(const firn_host_file *file) {
-    return ends_with(file->name, ".bin") || ends_with(file->name, ".bin.gz");
+    return firn_host_file_has_ending(file, ".bin") || firn_host_file_has_ending(file, ".bin.gz");
 }
 
 bool firn_host_tokens_have_header(const firn_host_file *file) {
