@@ -123,11 +123,17 @@ class Reach:
 
     def runs(self, test, name, line):
         """Whether the test runs the line of the file; None if that is not known."""
-        lines = self.lines.get(selection.key(test._replace(name=test.name.replace("sanitized/", "unit/"))))
+        lines = self.lines_of(test)
         if lines is None:
             return None
         place = self.place(name, line)
         return None if place is None else place in lines.get(name, ())
+
+    def lines_of(self, test):
+        """The lines that the test runs, by file; None if that is not known. A part of a test under sanitizers runs lines of the
+        same part of the plain test; where the plain test has other parts, no more than the whole of it."""
+        plain = test._replace(name=test.name.replace("sanitized/", "unit/"))
+        return self.lines.get(selection.key(plain), self.lines.get(plain.name))
 
     def runs_file(self, test, name):
         """Whether the test is known to run a line of the file."""

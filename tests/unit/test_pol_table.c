@@ -2,8 +2,10 @@
  * and request of the model, and that the tables of POL and of targets in compiler/PRECISION.md agree with it.
  *
  *     build/tests/test_pol_table              runs the tests
- *     build/tests/test_pol_table --print      prints the table of POL, which replaces the one between the page's
- * markers build/tests/test_pol_table --targets    likewise prints that of targets */
+ *     build/tests/test_pol_table --print      prints the table of POL, for the page
+ *     build/tests/test_pol_table --targets    prints that of targets
+ *
+ * A printed table replaces the one between the page's markers. */
 #include <stdio.h>
 #include <string.h>
 
