@@ -1,5 +1,6 @@
 /* Opens a plan with its key, blocks, port and data, and turns the library's errors into messages for the command
  * line. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
