@@ -39,12 +39,13 @@ static bool check_arguments(const firnc_job *job, const firnc_key *key, const ch
            firnc_job_fail(job, NULL, "dump_after: %s is not a pass; write one of %s", dump_after, firnc_pass_names());
 }
 
-/* Writes the payload, a second time if an older run's place in the data means nothing to this one. */
+/* Writes the payload. If an older run's place in the data means nothing to this one, its initial integers are written
+ * again. */
 static bool write_payload(firnc_compilation *compilation, firnc_payload *payload) {
     bool changed = false;
     return firnc_continue(compilation) && firnc_write_payload(compilation, payload) &&
            firnc_continue_data(compilation, payload, &changed) &&
-           (!changed || firnc_write_payload(compilation, payload));
+           (!changed || firnc_write_payload_again(compilation, payload));
 }
 
 bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key *key,

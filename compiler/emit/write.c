@@ -350,11 +350,12 @@ static void fill_plan(writing *w, firn_native_plan *plan) {
     }
 }
 
-bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *payload) {
-    writing w = {.compilation = compilation, .job = compilation->job, .graph = compilation->graph};
+bool firnc_write_payload_again(const firnc_compilation *compilation, firnc_payload *payload) {
+    writing w = {.compilation = compilation,
+                 .job = compilation->job,
+                 .graph = compilation->graph,
+                 .constants = payload->constants};
     firn_native_plan plan;
-    if (!firnc_make_constants(compilation, &w.constants))
-        return false;
     fill_plan(&w, &plan);
     size_t bytes;
     uint8_t *flatbuffers = firn_native_write(&plan, &bytes);
@@ -374,4 +375,9 @@ bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *pa
         memcpy(payload->bytes + payload->constants_offset, w.constants.bytes, (size_t)w.constants.count);
     free(flatbuffers);
     return true;
+}
+
+bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *payload) {
+    *payload = (firnc_payload){0};
+    return firnc_make_constants(compilation, &payload->constants) && firnc_write_payload_again(compilation, payload);
 }

@@ -124,6 +124,14 @@ grep -q "note: the recipe makes other samples .* begins with the first" "$folder
 train other begun "$folder/text" --steps 0
 same_tensors begun new ' counters.cursor'
 same_tensors begun first ' \(counters.[go]\|optimizer\|transformer\)'
+# The weights file is read once, and warned of once, although the place in the data is found out behind it.
+python3 -c 'import json, sys
+head = json.dumps({"spare": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+open(sys.argv[1], "wb").write(len(head).to_bytes(8, "little") + head + bytes(4))' "$folder/spare.safetensors"
+expect "another split and weights" 0 "" compile $recipe spare 40 --set trainer.fit.train_dataloader.held_out_per_mille=50 \
+    --continue "$folder/first.ckpt" --weights "$folder/spare.safetensors" --allow-unmatched
+[ "$(grep -c "warning: 1 of the tensors is no parameter: spare" "$folder/err")" -eq 1 ] || fail "weights are warned of twice"
+cmp -s "$folder/spare.plan" "$folder/other.plan" || fail "spare weights change the plan"
 expect "--restart-data" 0 "" compile $recipe other 40 --continue "$folder/first.ckpt" --restart-data
 train other begun "$folder/text" --steps 0
 same_tensors begun new ' counters.cursor'
