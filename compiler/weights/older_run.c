@@ -18,26 +18,6 @@ static uint64_t extent(const uint8_t *head, uint64_t count) {
     return begins ? UINT64_MAX : count;
 }
 
-static bool is_erased(const uint8_t *bytes, uint64_t count) {
-    for (uint64_t i = 0; i < count; i++)
-        if (bytes[i] != 0xff)
-            return false;
-    return true;
-}
-
-/* Whether the commit unit stands behind the state, at a multiple of some program unit, and only erased flash behind it.
- */
-static bool is_committed(const firnc_bytes *bytes, uint64_t end) {
-    uint8_t commit[FIRN_RECORD_COMMIT_BYTES];
-    firn_record_commit(commit);
-    for (uint32_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
-        const uint64_t at = firn_round_up(end, unit), behind = at + sizeof commit;
-        if (behind <= bytes->count && memcmp(bytes->data + at, commit, sizeof commit) == 0)
-            return is_erased(bytes->data + behind, bytes->count - behind);
-    }
-    return false;
-}
-
 static int check_digest(const firnc_older_run *run, const uint8_t *bytes, uint64_t end) {
     uint8_t header[FIRN_RECORD_HEADER_BYTES], digest[FIRN_HASH_BYTES];
     firn_record_encode_hashed(&run->header, header);
@@ -97,7 +77,10 @@ int firnc_older_run_parse(firnc_older_run *run, const firnc_bytes *bytes) {
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     const uint64_t state_at = FIRN_RECORD_HEADER_BYTES + run->header.directory_bytes;
     const uint64_t end = state_at + run->header.state_bytes;
-    error = is_committed(bytes, end) ? check_digest(run, bytes->data, end) : FIRN_ERROR_CHECKPOINT_DAMAGED;
+    uint64_t behind;
+    error = firn_record_find_commit(bytes->data, bytes->count, end, &behind);
+    if (error == FIRN_OK)
+        error = check_digest(run, bytes->data, end);
     return error == FIRN_OK ? read_directory(run, bytes->data + FIRN_RECORD_HEADER_BYTES, bytes->data + state_at)
                             : error;
 }

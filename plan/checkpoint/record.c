@@ -227,3 +227,24 @@ uint32_t firn_record_entry_decode(firn_record_entry *entry, const uint8_t *bytes
 void firn_record_commit(uint8_t bytes[FIRN_RECORD_COMMIT_BYTES]) {
     memcpy(bytes, commit, sizeof commit);
 }
+
+/* Returns true if all bytes are those of erased flash, and also if there are none. */
+static bool is_erased(const uint8_t *bytes, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        if (bytes[i] != 0xff)
+            return false;
+    return true;
+}
+
+int firn_record_find_commit(const uint8_t *bytes, uint64_t count, uint64_t end, uint64_t *behind) {
+    *behind = 0;
+    for (uint32_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
+        const uint64_t at = firn_round_up(end, unit), after = at + sizeof commit;
+        if (after > count || memcmp(bytes + at, commit, sizeof commit) != 0)
+            continue;
+        if (count - at == firn_record_commit_bytes(unit) || is_erased(bytes + after, count - after))
+            return FIRN_OK;
+        *behind = after;
+    }
+    return FIRN_ERROR_CHECKPOINT_DAMAGED;
+}

@@ -108,4 +108,12 @@ uint32_t firn_record_entry_decode(firn_record_entry *entry, const uint8_t *bytes
 /* Writes the 16 bytes that make a record valid. */
 void firn_record_commit(uint8_t bytes[FIRN_RECORD_COMMIT_BYTES]);
 
+/* Looks for the commit unit of a record in a file of `count` bytes, for programs that do not know the program unit of
+ * the storage. `end` is where the state ends. The commit unit must end the file, or have only erased flash (0xff)
+ * behind it. Returns FIRN_OK or CHECKPOINT_DAMAGED; then *behind is the end of a commit unit that has other bytes
+ * behind it, or 0.
+ */
+int firn_record_find_commit(const uint8_t *bytes, uint64_t count, uint64_t end, uint64_t *behind)
+    __attribute__((warn_unused_result));
+
 #endif

@@ -95,23 +95,6 @@ static bool is_erased(const uint8_t *bytes, uint64_t count) {
     return true;
 }
 
-/* Checks the commit unit. It begins at the next multiple of the program unit, which the file does not record, so every
- * possible unit is tried. The commit unit must end the file, unless the file is a dump of a slot whose remaining bytes
- * are erased. */
-static int check_commit(cli_record *record, uint64_t count, uint64_t end) {
-    uint8_t commit[FIRN_RECORD_COMMIT_BYTES];
-    firn_record_commit(commit);
-    for (uint32_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
-        uint64_t at = firn_round_up(end, unit), behind = at + sizeof commit;
-        if (behind > count || memcmp(record->bytes + at, commit, sizeof commit) != 0)
-            continue;
-        if (count - at == firn_record_commit_bytes(unit) || is_erased(record->bytes + behind, count - behind))
-            return FIRN_OK;
-        record->end = behind;
-    }
-    return FIRN_ERROR_CHECKPOINT_DAMAGED;
-}
-
 static int check_digest(const cli_record *record, uint64_t end) {
     uint8_t header[FIRN_RECORD_HEADER_BYTES], digest[FIRN_HASH_BYTES];
     firn_record_encode_hashed(&record->header, header);
@@ -174,7 +157,7 @@ static int check(cli_record *record, const window *in) {
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     uint64_t state_at = FIRN_RECORD_HEADER_BYTES + record->header.directory_bytes;
     record->state = record->bytes + state_at;
-    error = check_commit(record, in->count, state_at + record->header.state_bytes);
+    error = firn_record_find_commit(record->bytes, in->count, state_at + record->header.state_bytes, &record->end);
     if (error == FIRN_OK)
         error = check_digest(record, state_at + record->header.state_bytes);
     if (error == FIRN_OK && in->device_key != NULL)

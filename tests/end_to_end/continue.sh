@@ -283,6 +283,23 @@ expect "zeros with a sign" 0 "" compile $recipe next 40 --continue "$folder/subn
 train next begun "$folder/text" --steps 0
 same_tensors begun subnormal '.'
 
+# Storage that programs 64 or 256 bytes at once has the commit unit at a multiple of these, filled up with its erased value,
+# here 0. firn reads such a file, and so does firnc.
+for unit in 64 256; do
+    python3 -c 'import sys
+b, unit = open(sys.argv[1], "rb").read(), int(sys.argv[3])
+body, commit = b[:-16], b[-16:]
+body += bytes(-len(body) % unit)
+open(sys.argv[2], "wb").write(body + commit + bytes(unit - 16))' "$folder/first.ckpt" "$folder/unit.ckpt" $unit
+    expect "firn reads a program unit of $unit" 0 "" "$FIRN" digest "$folder/unit.ckpt"
+    expect "a program unit of $unit" 0 "" compile $recipe next 40 --continue "$folder/unit.ckpt"
+    train next begun "$folder/text" --steps 0
+    same_tensors begun first ' \(counters.[go]\|optimizer\|transformer\)'
+    head -c 1000 /dev/zero | tr '\000' '\377' >>"$folder/unit.ckpt"
+    [ $unit -eq 64 ] || continue
+    refused "zeros before erased bytes" "CHECKPOINT_DAMAGED" "$folder/unit.ckpt"
+done
+
 for bytes in 0 1 100 511 600 5000; do
     head -c $bytes "$folder/first.ckpt" >"$folder/cut.ckpt"
     refused "cut to $bytes" "cut.ckpt: .*(CHECKPOINT_DAMAGED)" "$folder/cut.ckpt"
