@@ -199,6 +199,20 @@ static bool replaces_input(const request *r) {
     return false;
 }
 
+/* Checks the options that say where a run with --continue begins. Returns the exit code. */
+static int check_restarts(const request *r) {
+    const bool evaluates = !r->all && strcmp(r->mode, "eval") == 0;
+    if (r->restart_schedule && r->continues == NULL)
+        return firnc_usage("compile", "--restart-schedule: only with --continue; leave it out");
+    if (r->restart_data && r->continues == NULL)
+        return firnc_usage("compile", "--restart-data: only with --continue; leave it out");
+    if (r->restart_schedule && evaluates)
+        return firnc_usage("compile", "--restart-schedule: an evaluation has no schedule; leave it out");
+    if (r->restart_data && evaluates)
+        return firnc_usage("compile", "--restart-data: an evaluation begins with the first sample; leave it out");
+    return FIRNC_EXIT_OK;
+}
+
 /* Checks which options are required together and which exclude each other. Returns the exit code. */
 static int check_request(const request *r) {
     const int status = check_mode(r);
@@ -222,10 +236,8 @@ static int check_request(const request *r) {
             return firnc_usage("compile", "--set: %s has no value; write --set key=value", r->settings.text[i]);
     if (r->allow_unmatched && r->weights == NULL && r->hugging_face == NULL && r->continues == NULL)
         return firnc_usage("compile", "--allow-unmatched: only with --weights, --hf or --continue; leave it out");
-    if (r->restart_schedule && r->continues == NULL)
-        return firnc_usage("compile", "--restart-schedule: only with --continue; leave it out");
-    if (r->restart_data && r->continues == NULL)
-        return firnc_usage("compile", "--restart-data: only with --continue; leave it out");
+    if (check_restarts(r) != FIRNC_EXIT_OK)
+        return FIRNC_EXIT_USAGE;
     if (r->continues != NULL && r->dump_after != NULL)
         return firnc_usage("compile", "--dump-after: prints a graph, which --continue does not change; leave one out");
     return replaces_input(r) ? FIRNC_EXIT_USAGE : FIRNC_EXIT_OK;
