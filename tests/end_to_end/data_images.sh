@@ -138,6 +138,39 @@ for left in '.git (hidden)' 'cat/.DS_Store (hidden)' 'cat/link.png (a symbolic l
     says "^left out: .*/x/$left$" out
 done
 says "10 records" out
+# Documents and archives beside class folders hide no images; tables and arrays are data themselves.
+printf '%%PDF-1.4 a licence' >"$folder/x/licence.pdf"
+printf 'PK\003\004 the download' >"$folder/x/images.zip"
+gzip -c "$folder/x/README" >"$folder/x/README.gz"
+printf '\211HDF\r\n\032\n' >"$folder/x/model.h5"
+expect "documents beside class folders" 0 "" data
+for left in licence.pdf images.zip README.gz model.h5; do
+    says "^left out: .*/x/$left (beside class folders)$" out
+done
+says "10 records" out
+rm "$folder/x/licence.pdf" "$folder/x/images.zip" "$folder/x/README.gz" "$folder/x/model.h5"
+mv "$folder/x/README" "$folder/README"
+for array in x.npy x.npy.gz x.idx x.idx.gz x.npz x.csv x.csv.gz; do
+    python3 - "$folder/x/${array%.gz}" <<'end'
+import sys
+import numpy as np
+name, x = sys.argv[1], np.zeros((4, 3), np.uint8)
+if name.endswith(".npy"):
+    np.save(name, x)
+elif name.endswith(".npz"):
+    np.savez(name, x=x)
+elif name.endswith(".idx"):
+    open(name, "wb").write(bytes([0, 0, 8, 2, 0, 0, 0, 4, 0, 0, 0, 3]) + x.tobytes())
+else:
+    open(name, "w").write("a,b,c\n" + 4 * "0,0,0\n")
+end
+    [ "$array" = "${array%.gz}" ] || gzip "$folder/x/${array%.gz}"
+    expect "$array beside class folders" 0 "" data
+    says "shape              (4, 3): 4 records of 3 numbers" out
+    says "^left out: .*/x/cat (a folder)$" out
+    rm "$folder/x/$array"
+done
+mv "$folder/README" "$folder/x/README"
 mkdir -p "$folder/x/cat/kittens"
 cp "$images/grey.png" "$folder/x/cat/kittens"
 expect "a folder inside" 1 "x/cat: has a folder in it, kittens, and a class folder holds images alone" data

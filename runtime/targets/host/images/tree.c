@@ -144,19 +144,40 @@ static const char *first_folder(const listing *l) {
     return NULL;
 }
 
-/* Returns true if a file may be data by itself, which a folder of class folders beside it does not change. */
-static bool is_data(const char *path) {
+/* Returns true if the bytes begin an array of NumPy or of IDX. */
+static bool begins_array(const uint8_t *head, int64_t count) {
+    const firn_file_kind *kind = count >= 4 ? firn_file_kind_of(head, (size_t)count) : NULL;
+    const bool idx = count >= 4 && head[0] == 0 && head[1] == 0 && head[2] >= 8 && head[2] <= 14;
+    return idx || (kind != NULL && kind->use == FIRN_FILE_NPY);
+}
+
+/* Returns true if a file that is packed by gzip, or is not, begins an array. */
+static bool is_array(int descriptor) {
     uint8_t head[FIRN_FILE_KIND_BYTES];
+    const int64_t count = firn_host_read(descriptor, head, sizeof head);
+    const bool gzip = count >= 2 && head[0] == 0x1f && head[1] == 0x8b;
+    if (!gzip)
+        return begins_array(head, count);
+    const char *fault;
+    firn_host_packed *packed = firn_host_unpack_begin(descriptor);
+    const int64_t unpacked = packed != NULL ? firn_host_unpack(packed, head, sizeof head, &fault) : -1;
+    firn_host_unpack_end(packed);
+    return begins_array(head, unpacked);
+}
+
+/* Returns true if a file is data by itself, which a folder of class folders beside it does not change: a table or an
+ * array. Documents and archives beside class folders, as a licence or the download, are not. */
+static bool is_data(const char *path) {
+    static const char *const endings[] = {".csv", ".csv.gz", ".npz"};
     const size_t length = strlen(path);
-    bool data = length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (length > strlen(endings[i]) && strcmp(path + length - strlen(endings[i]), endings[i]) == 0)
+            return true;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const int64_t count = descriptor >= 0 ? firn_host_read(descriptor, head, sizeof head) : -1;
-    if (count >= 4)
-        data = data || (head[0] == 0 && head[1] == 0 && head[2] >= 8 && head[2] <= 14) || /* IDX */
-               firn_file_kind_of(head, (size_t)count) != NULL;
+    const bool array = descriptor >= 0 && is_array(descriptor);
     if (descriptor >= 0)
         close(descriptor);
-    return data;
+    return array;
 }
 
 static bool has_data(const listing *l) {
