@@ -302,12 +302,17 @@ static void note_training(const cli_session *session, const char *text, uint64_t
         firn_host_note("a step takes more samples than there are: it reads some of them more than once");
 }
 
-/* Writes in how many batches an evaluation takes the samples. The last one may be short. */
-static void note_evaluation(const firn_info *info, const char *text, uint64_t part) {
-    const uint64_t whole = part / info->samples, batches = info->steps != 0 ? info->steps : whole;
+/* Writes in how many batches an evaluation takes the samples. It ends with the data, unless it reads them again, and
+ * with its last step, if it has one. The last batch may be short. */
+static void note_evaluation(const cli_session *session, const char *text, uint64_t part) {
+    const firn_info *info = &session->info;
+    const bool again = firn_fb_sampler_epoch_end(firn_fb_plan_sampler(cli_plan(session))) == FIRN_FB_EPOCH_END_WRAP;
     const unsigned long samples = info->samples, rest = (unsigned long)(part % info->samples);
-    if (!info->short_batch || rest == 0 || (info->steps != 0 && info->steps <= whole))
-        firn_host_note("%s; %llu batch%s of %lu", text, (unsigned long long)batches, batches == 1 ? "" : "es", samples);
+    const uint64_t there = part / info->samples, most = info->steps != 0 ? info->steps : UINT64_MAX;
+    const uint64_t whole = again || most < there ? most : there;
+    const bool is_short = info->short_batch && rest != 0 && whole < most;
+    if (!is_short)
+        firn_host_note("%s; %llu batch%s of %lu", text, (unsigned long long)whole, whole == 1 ? "" : "es", samples);
     else if (whole == 0)
         firn_host_note("%s; 1 batch of %lu", text, rest);
     else
@@ -330,7 +335,7 @@ static void note_counts(const cli_session *session) {
     if (!info->eval)
         note_training(session, text, counts.part);
     else
-        note_evaluation(info, text, counts.part);
+        note_evaluation(session, text, counts.part);
 }
 
 bool cli_say_samples(const cli_session *session, char *text, size_t size) {

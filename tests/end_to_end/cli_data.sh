@@ -90,6 +90,17 @@ done
 grep -Eqx '7 samples .* a batch of 8 and were left out' "$folder/left" || fail "eval says what it left out"
 [ ! -s "$folder/left--quiet" ] || fail "quiet is quiet"
 
+# With a number of steps an evaluation ends with the earlier of them and the data, unless it reads the data again.
+for row in "2 2 batches of 8" "3 2 batches of 8 and one of 7" "9 2 batches of 8 and one of 7" "9 2 batches of 8|drop_last=true" \
+    "9 9 batches of 8|wrap=true"; do
+    steps=${row%% *} batches=${row#* } more=
+    case $row in *"|"*) more="--set trainer.validate.val_dataloader.${row#*|}" batches=${batches%|*} ;; esac
+    compile some_eval small_mlp.yaml eval --set trainer.init.loop.eval_steps=$steps $more
+    expect "$row" 0 "" "$FIRN" eval "$folder/some_eval.plan" --pub "$PUB" --data "$folder/some.npy" \
+        --labels "$folder/some_classes.npy" --checkpoint "$folder/mlp" --allow-other-data
+    grep -qx "118 samples, 23 of them held out, which are read; $batches" "$folder/err" || fail "$row: another number of batches"
+done
+
 # As many samples are held out as are read: the note says which part this plan reads, and numbers agree with their words.
 for mode in train eval; do
     compile half_$mode small_mlp.yaml $mode --set trainer.fit.train_dataloader.held_out_per_mille=500
