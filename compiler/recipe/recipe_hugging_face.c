@@ -3,9 +3,12 @@
  * is refused by name: nothing in the file is trusted. A key that the file leaves out has the default of transformers'
  * configuration class, which the row gives too. JSON is read as YAML, of which it is a part, so that messages have
  * lines. No graph is built here. */
+#define _XOPEN_SOURCE 700
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/keys/tree_edit.h"
@@ -628,9 +631,16 @@ static bool check_head(const type *type, const firnc_tree *config) {
     return true;
 }
 
+/* Whether a folder has this name. A link that leads nowhere is there, and the message about it comes from reading it.
+ */
+static bool has_name(const char *name) {
+    struct stat status;
+    return lstat(name, &status) == 0;
+}
+
 firnc_tree *firnc_hugging_face_model(const char *folder) {
     const char *file = firnc_format("%s/config.json", folder);
-    if (access(folder, F_OK) == 0 && access(file, F_OK) != 0) {
+    if (access(folder, F_OK) == 0 && !has_name(file)) {
         firnc_say("firnc: %s: has no config.json; give a folder that transformers' save_pretrained has written",
                   folder);
         return NULL;
@@ -712,7 +722,7 @@ const char *firnc_hugging_face_weights(const char *folder, const char *instead) 
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *name = firnc_format("%s/%s", folder, names[i]);
-        if (access(name, F_OK) == 0)
+        if (has_name(name))
             return name;
     }
     firnc_say("firnc: %s: has neither model.safetensors nor model.safetensors.index.json; save the model again with a "

@@ -39,28 +39,63 @@ static const char *folder_name(const char *output) {
     return firnc_format("%.*s", (int)length, output);
 }
 
+/* The end of a string of JSON that begins at `at`. */
+static uint64_t string_end(const char *text, uint64_t at) {
+    for (at++; text[at] != '"'; at++)
+        at += text[at] == '\\';
+    return at + 1;
+}
+
+static bool is_type_key(const char *string, uint64_t length) {
+    static const char *const keys[] = {"\"dtype\"", "\"torch_dtype\""};
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (length == strlen(keys[i]) && memcmp(string, keys[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* Where the string begins that is the value of the key which ends at `at`; 0: what stands there is no key, or has
+ * another value. */
+static uint64_t string_value(const char *text, uint64_t at) {
+    static const char space[] = " \t\r\n";
+    at += strspn(text + at, space);
+    if (text[at] != ':')
+        return 0;
+    at += 1 + strspn(text + at + 1, space);
+    return text[at] == '"' ? at : 0;
+}
+
+/* Copies the text of config.json, with float32 as the type of the weights. Every other byte stays, because a number
+ * that was parsed and printed may have other digits. */
+static firnc_growing_text with_float32(const char *text, uint64_t count) {
+    static const char type[] = "\"float32\"";
+    firnc_growing_text out = {0};
+    uint32_t depth = 0;
+    for (uint64_t at = 0, next; at < count; at = next) {
+        next = text[at] == '"' ? string_end(text, at) : at + 1;
+        depth += text[at] == '{' || text[at] == '[';
+        depth -= text[at] == '}' || text[at] == ']';
+        const uint64_t value =
+            text[at] == '"' && depth == 1 && is_type_key(text + at, next - at) ? string_value(text, next) : 0;
+        firnc_text_add(&out, text + at, (value != 0 ? value : next) - at);
+        if (value == 0)
+            continue;
+        firnc_text_add(&out, type, sizeof type - 1);
+        next = string_end(text, value);
+    }
+    return out;
+}
+
 /* config.json whose type of weights is float32, as the weights are: without that transformers would round them. */
 static bool widen_config(firnc_bytes *config, const char *file) {
-    static const char *const keys[] = {"dtype", "torch_dtype"};
-    bool changed = false;
     cJSON *json = firnc_json_parse((const char *)config->data, config->count, " \t\r\n");
-    if (json == NULL)
-        return firnc_weights_refuse(file, "is not one JSON object; give the file that save_pretrained wrote");
-    for (size_t i = 0; i < COUNT(keys); i++) {
-        const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, keys[i]));
-        if (type == NULL || strcmp(type, "float32") == 0)
-            continue;
-        cJSON_ReplaceItemInObjectCaseSensitive(json, keys[i], cJSON_CreateString("float32"));
-        changed = true;
-    }
-    if (changed) {
-        char *text = cJSON_Print(json);
-        *config = (firnc_bytes){.data = firnc_allocate_aligned(strlen(text) + 2), .count = strlen(text) + 1};
-        memcpy(config->data, text, strlen(text));
-        config->data[config->count - 1] = '\n';
-        cJSON_free(text);
-    }
+    const bool parsed = json != NULL;
     cJSON_Delete(json);
+    if (!parsed)
+        return firnc_weights_refuse(file, "is not one JSON object; give the file that save_pretrained wrote");
+    const firnc_growing_text text = with_float32((const char *)config->data, config->count);
+    *config = (firnc_bytes){.data = firnc_allocate_aligned(text.length + 1), .count = text.length};
+    memcpy(config->data, text.text, text.length);
     return true;
 }
 
@@ -69,7 +104,8 @@ static int read_companions(const char *from, const char *folder, firnc_file *fil
     int count = 0;
     for (size_t i = 0; i < COUNT(companions); i++) {
         const char *name = firnc_format("%s/%s", from, companions[i]);
-        if (access(name, F_OK) != 0)
+        struct stat status;
+        if (lstat(name, &status) != 0) /* a link that leads nowhere is there, and is refused below */
             continue;
         firnc_file *file = &files[count++];
         file->name = firnc_format("%s/%s", folder, companions[i]);

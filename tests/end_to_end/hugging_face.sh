@@ -346,6 +346,27 @@ import json, sys
 before, after = (json.load(open(name)) for name in sys.argv[1:])
 assert after == {**before, "torch_dtype": "float32", "dtype": "float32"}
 end
+# Only the type changes: numbers keep their digits, and keys of the same name further inside their values.
+cp "$folder/gpt2/config.json" "$folder/config.kept"
+sed -i 's/"use_cache": true/& , "task_specific_params": {"a\\"{": {"dtype": "float16", "n": 1.10}}, "initializer_range": 0.0200000000000000004163/' "$folder/gpt2/config.json"
+cp "$folder/gpt2/config.json" "$folder/wanted"
+sed -i 's/"torch_dtype": "bfloat16", "dtype": "float16"/"torch_dtype": "float32", "dtype": "float32"/' "$folder/wanted"
+cmp -s "$folder/wanted" "$folder/gpt2/config.json" && fail "config.json has no type: is this test looking?"
+expect "a folder with numbers" 0 "" bring -o "$folder/handed"
+cmp -s "$folder/wanted" "$folder/handed/config.json" || fail "config.json: another byte than the type has changed"
+cp "$folder/config.kept" "$folder/gpt2/config.json"
+# A cache that lacks blobs has links that lead nowhere: these are named, and not taken for files that are not there.
+for file in config.json model.safetensors; do
+    mv "$folder/gpt2/$file" "$folder/moved"
+    ln -s blobs/none "$folder/gpt2/$file"
+    expect "$file leads nowhere" 1 "gpt2/$file: is a link to a file that is not there" compile again --hf "$folder/gpt2"
+    mv "$folder/moved" "$folder/gpt2/$file"
+done
+ln -s blobs/none "$folder/gpt2/special_tokens_map.json"
+expect "a file of the folder that leads nowhere" 1 "special_tokens_map.json: is a link to a file that is not there" bring -o "$folder/new/"
+[ ! -e "$folder/new" ] || fail "a folder of a link that leads nowhere"
+rm "$folder/gpt2/special_tokens_map.json"
+expect "a folder" 0 "" bring -o "$folder/handed"
 expect "the folder that was handed over" 0 "" compile again --hf "$folder/handed"
 expect "a folder without --hf" 2 "is a folder, which takes --hf too" "$FIRNC" weights tests/end_to_end/gpt2_training.yaml \
     --weights "$folder/gpt2/model.safetensors" -o "$folder/handed"
