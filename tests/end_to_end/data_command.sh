@@ -104,6 +104,15 @@ cp "$folder/text.txt" "$folder/texts/a"
 ln -s a "$folder/texts/b"
 expect "a folder" 0 "" "$FIRN" data "$folder/texts"
 grep -qx "left out: $folder/texts/b (a symbolic link)" "$folder/out" || fail "what is left out is said"
+mkdir "$folder/nothing" "$folder/hidden"
+touch "$folder/hidden/.z"
+expect "an empty folder behind another" 1 "nothing: is a folder with no file in it" "$FIRN" data "$folder/texts" "$folder/nothing"
+expect "a folder of hidden files behind another" 1 "hidden: has no file that is read: $folder/hidden/.z (hidden) is left out; give" \
+    "$FIRN" data "$folder/texts" "$folder/hidden"
+cp "$folder/text.txt" "$folder/hidden/1.txt"
+expect "folders in the order of the line" 0 "" "$FIRN" data "$folder/texts" "$folder/hidden"
+[ "$(grep '^left out' "$folder/out" | sed "s|$folder/||" | tr '\n' ' ')" = "left out: texts/b (a symbolic link) left out: hidden/.z (hidden) " ] ||
+    fail "what is left out of two folders"
 
 # --- what a plan takes ----------------------------------------------------------------------------------------------
 

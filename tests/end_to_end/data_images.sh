@@ -198,6 +198,68 @@ cp "$folder/y.npy" "$folder/x"
 expect "an array beside a folder" 0 "" data
 says "^  form               .npy of int32$" out
 
+classes
+mkdir "$folder/x/.one" "$folder/x/.two"
+touch "$folder/x/b" "$folder/x/a" "$folder/x/cat/.b" "$folder/x/cat/.a" "$folder/x/cat/.c" "$folder/x/c"
+expect "the order of what is left out" 0 "" data
+grep '^left out' "$folder/out" >"$folder/got"
+[ "$(wc -l <"$folder/got")" -eq 8 ] && LC_ALL=C sort -c "$folder/got" || fail "what is left out is not sorted"
+
+# A folder that cannot be read to its end is refused, whichever entry is the last: else a run would read fewer files.
+cat >"$folder/entries.c" <<'end'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+static void *call(const char *name, DIR *folder) {
+    static int calls;
+    union {
+        void *symbol;
+        void *(*call)(DIR *);
+    } next = {dlsym(RTLD_NEXT, name)};
+    if (++calls != atoi(getenv("FAULT_ENTRY")))
+        return next.call(folder);
+    open(getenv("FAULT_FIRED"), O_CREAT | O_WRONLY, 0666);
+    errno = EIO;
+    return NULL;
+}
+
+struct dirent *readdir(DIR *folder) {
+    return call("readdir", folder);
+}
+
+struct dirent64 *readdir64(DIR *folder) {
+    return call("readdir64", folder);
+}
+end
+${CC:-cc} -O1 -shared -fPIC "$folder/entries.c" -o "$folder/entries.so" -ldl
+classes
+mkdir "$folder/arrays"
+for file in 1 2 3; do cp "$folder/x.npy" "$folder/arrays/$file.npy"; done
+for of in x arrays; do
+    expect "a folder" 0 "" "$FIRN" data "$folder/$of"
+    cp "$folder/out" "$folder/whole"
+    entry=0
+    refused=0
+    until [ $entry -gt 0 ] && [ ! -e "$folder/fired" ]; do
+        entry=$((entry + 1))
+        rm -f "$folder/fired"
+        status=0
+        LD_PRELOAD=$folder/entries.so FAULT_ENTRY=$entry FAULT_FIRED=$folder/fired "$FIRN" data "$folder/$of" >"$folder/out" \
+            2>"$folder/err" || status=$?
+        case $status in
+        0) cmp -s "$folder/out" "$folder/whole" || fail "$of, entry $entry: fewer files" ;;
+        1) [ "$(wc -l <"$folder/err")" -eq 1 ] || fail "$of, entry $entry: not one line" ;;
+        *) fail "$of, entry $entry: exit $status" ;;
+        esac
+        ! grep -q "$of[^ ]*: cannot be read: Input/output error" "$folder/err" || refused=$((refused + 1))
+    done
+    [ $refused -ge 6 ] || fail "$of: refused only $refused times"
+done
+
 # --- a folder of images, and images by name -------------------------------------------------------------------------
 
 fresh grey.png grey.jpg

@@ -2,6 +2,8 @@
 #ifndef FIRN_HOST_DATA_FILE_H
 #define FIRN_HOST_DATA_FILE_H
 
+#include <dirent.h>
+
 #include "plan/container.h"
 #include "runtime/targets/host/host.h"
 #include "runtime/targets/host/numbers.h"
@@ -69,10 +71,15 @@ bool firn_host_file_fits(const firn_host_file *file, uint64_t bytes, const char 
 
 /* --- folders (folder.c) ------------------------------------------------------------------------------------------- */
 
-/* Returns the names of the files in a folder that are read, in their natural order, and notes what is left out. folder:
- * its path, with a slash. */
+/* Returns the names of the files in a folder that are read, in their natural order, and notes what is left out, by
+ * path. folder: its path, with a slash. The caller frees each name and the list. *count is 0 after a message. */
 char **firn_host_folder_list(firn_host_stream *stream, const char *path, const char *folder, size_t *count);
 
+/* Returns the name of the next entry of an open folder but . and .., valid until the next call. NULL: there is none,
+ * and errno is 0, or says why the rest cannot be read. */
+const char *firn_host_folder_next(DIR *folder);
+/* Sorts what is left out, from index `first` on, by the bytes of its path. */
+void firn_host_folder_sort_left(firn_host_stream *stream, uint32_t first);
 /* Lists something in a folder as left out. why: such as " (hidden)". */
 void firn_host_folder_leave_out(firn_host_stream *stream, const char *folder, const char *name, const char *why);
 /* Returns why an entry of an open folder is left out, such as " (hidden)", or NULL if it is a file that is read. */

@@ -1,7 +1,6 @@
 /* The files in a folder of data, and their order. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -87,33 +86,63 @@ const char *firn_host_folder_why_left_out(const char *entry, int folder) {
                                       : " (a device)";
 }
 
+const char *firn_host_folder_next(DIR *folder) {
+    const struct dirent *entry;
+    do {
+        errno = 0;
+        entry = readdir(folder);
+    } while (entry != NULL && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+    return entry != NULL ? entry->d_name : NULL;
+}
+
+void firn_host_folder_sort_left(firn_host_stream *stream, uint32_t first) {
+    if (stream->left_count > first)
+        qsort(stream->left + first, stream->left_count - first, sizeof *stream->left, by_name);
+}
+
+/* Refuses a folder of which the first `count` names were read. */
+static char **refuse_folder(const char *path, int error, char **names, size_t *count) {
+    firn_host_fail(path, "cannot be read: %s", strerror(error));
+    for (size_t i = 0; i < *count; i++)
+        free(names[i]);
+    free(names);
+    *count = 0;
+    return NULL;
+}
+
+/* Refuses a folder of which no file is read. first: the index of what was left out of it first. */
+static void refuse_empty(firn_host_stream *stream, uint32_t first, const char *path) {
+    const uint32_t left = stream->left_count - first;
+    if (left == 0)
+        firn_host_fail(path, "is a folder with no file in it; give one with files");
+    else
+        firn_host_fail(path, "has no file that is read: %s is left out%s; give the files by name", stream->left[first],
+                       left > 1 ? ", like all else" : "");
+}
+
 char **firn_host_folder_list(firn_host_stream *stream, const char *path, const char *folder, size_t *count) {
     DIR *opened = opendir(path);
+    const uint32_t first_left = stream->left_count;
     char **names = NULL;
     *count = 0;
-    if (opened == NULL) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
-        return NULL;
-    }
-    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        const char *why = firn_host_folder_why_left_out(entry->d_name, dirfd(opened));
+    if (opened == NULL)
+        return refuse_folder(path, errno, names, count);
+    for (const char *name = firn_host_folder_next(opened); name != NULL; name = firn_host_folder_next(opened)) {
+        const char *why = firn_host_folder_why_left_out(name, dirfd(opened));
         if (why != NULL) {
-            firn_host_folder_leave_out(stream, folder, entry->d_name, why);
+            firn_host_folder_leave_out(stream, folder, name, why);
             continue;
         }
         names = firn_host_grow(names, (*count + 1) * sizeof(void *));
-        names[(*count)++] = firn_host_path(entry->d_name, "");
+        names[(*count)++] = firn_host_path(name, "");
     }
+    const int error = errno;
     closedir(opened);
-    if (stream->left_count != 0)
-        qsort(stream->left, stream->left_count, sizeof *stream->left, by_name);
-    if (*count == 0 && stream->left_count == 0)
-        firn_host_fail(path, "is a folder with no file in it; give one with files");
-    else if (*count == 0)
-        firn_host_fail(path, "has no file that is read: %s is left out%s; give the files by name", stream->left[0],
-                       stream->left_count > 1 ? ", like all else" : "");
+    firn_host_folder_sort_left(stream, first_left);
+    if (error != 0)
+        return refuse_folder(path, error, names, count);
+    if (*count == 0)
+        refuse_empty(stream, first_left, path);
     else
         qsort(names, *count, sizeof *names, by_nature);
     return names;

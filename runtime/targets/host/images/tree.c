@@ -4,7 +4,6 @@
 #define _FILE_OFFSET_BITS 64
 #include "runtime/targets/host/images/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -71,23 +70,23 @@ static bool list(listing *l, const char *path) {
     *l = (listing){.path = firn_host_path(path, path[strlen(path) - 1] == '/' ? "" : "/")};
     if (opened == NULL)
         return false;
-    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        const char *why = firn_host_folder_why_left_out(entry->d_name, dirfd(opened));
-        if (is_folder(entry->d_name, dirfd(opened))) {
-            add(&l->folders, entry->d_name);
+    for (const char *name = firn_host_folder_next(opened); name != NULL; name = firn_host_folder_next(opened)) {
+        const char *why = firn_host_folder_why_left_out(name, dirfd(opened));
+        if (is_folder(name, dirfd(opened))) {
+            add(&l->folders, name);
         } else if (why == NULL) {
-            add(&l->files, entry->d_name);
+            add(&l->files, name);
         } else {
-            add(&l->left, entry->d_name);
+            add(&l->left, name);
             add(&l->why, why);
         }
     }
+    const int error = errno;
     closedir(opened);
     sort(&l->files);
     sort(&l->folders);
-    return true;
+    errno = error;
+    return error == 0;
 }
 
 static char *path_in(const listing *l, const char *name) {
@@ -290,6 +289,7 @@ static firn_host_images_result result_of(bool read) {
 firn_host_images_result firn_host_tree_read(firn_host_tree *tree, firn_host_stream *stream, const char *path) {
     listing l;
     struct stat status;
+    const uint32_t first_left = stream->left_count;
     firn_host_images_result result = FIRN_HOST_IMAGES_NONE;
     *tree = (firn_host_tree){0};
     if (stat(path, &status) != 0)
@@ -307,7 +307,10 @@ firn_host_images_result firn_host_tree_read(firn_host_tree *tree, firn_host_stre
             result = result_of(add_flat(tree, stream, &l, image));
         else if (first_folder(&l) != NULL && !has_data(&l))
             result = result_of(add_classes(tree, stream, &l));
+    } else {
+        result = result_of(firn_host_fail(path, "cannot be read: %s", strerror(errno)));
     }
+    firn_host_folder_sort_left(stream, first_left);
     free_listing(&l);
     return result;
 }
