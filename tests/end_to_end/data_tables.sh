@@ -198,9 +198,9 @@ refused open_far "row 3 (line 4) has a quote that is not closed"
 refused quoted_na "row 3 (line 3), column 2 (height): the value is missing"
 refused quoted_text "row 3 (line 3), column 2 (height): ' four ' is no number"
 refused behind "row 3 (line 3) has text behind the quote that ends a cell"
-refused inside "row 3 (line 3) has a quote inside a cell"
+refused inside "row 3 (line 3) has a quote inside a cell that does not begin with one; write it again as comma-separated values$"
 refused zero "\(row 3 (line 3) has a byte of 0\|is not an array\)"
-refused cr "row 2 (line 2) has a line that ends in CR alone"
+refused cr "row 2 (line 2) has a line that ends in CR alone; write it with LF or CR LF$"
 refused half_class "row 3 (line 3), column 3 (class): the plan reads int32, and 1.5 is no whole number (DATA_TYPE)"
 refused far_class "row 3 (line 3), column 3 (class): the plan reads int32, and 3000000000 is beyond it"
 refused exact_class "row 3 (line 3), column 3 (class): the plan reads int32, and 1.0*1 is no whole number"
@@ -213,6 +213,19 @@ refused years "row 1 has numbers and texts, .*--header yes or --header no"
 refused pandas "row 1 counts from 0, .*--header yes or --header no"
 refused array "is no table of comma-separated values, whose columns --target-column names"
 expect "twins by number" 0 "" train classes --data "$folder/twins.csv" --columns 1,2 --target-column 3
+# Only a name by which a column is read must be that of one column.
+printf 'a,c,x,x,e\n1,0,3,4,6\n2,1,5,6,7\n3,2,7,8,8\n4,0,1,2,3\n' >"$folder/pair.csv"
+for chosen in "a,e c" "1,5 c" "a,e 2" "3,a c" "3,4 c" "4,3 2"; do
+    expect "twins beside --columns ${chosen% *}" 0 "" train classes --data "$folder/pair.csv" --columns "${chosen% *}" --target-column "${chosen#* }"
+done
+for chosen in "a,x c" "1,x 2" "a,e x" "1,5 x" "x,4 c"; do
+    expect "twins in --columns ${chosen% *}" 1 "pair.csv: has two columns of the name x; choose" train classes --data "$folder/pair.csv" \
+        --columns "${chosen% *}" --target-column "${chosen#* }"
+done
+for chosen in c 2 x 3; do
+    expect "twins by default, $chosen" 1 "pair.csv: has two columns of the name x; choose" train classes --data "$folder/pair.csv" --target-column $chosen
+done
+expect "twins by default" 1 "pair.csv: has two columns of the name x; choose" "$FIRN" data "$folder/pair.csv"
 expect "a column that is not there" 1 "table.csv: has no column klass, which --target-column names; it has 3 columns: age, height, class\$" \
     train classes --data "$folder/table.csv" --target-column klass
 expect "a column beyond the last" 1 "bare.csv: has no column 4, which --columns names; it has 3 columns and no names" \

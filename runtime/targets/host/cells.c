@@ -47,8 +47,11 @@ static void append(firn_host_cells *cells, char character) {
     cells->text[cells->length] = 0;
 }
 
-static bool fail(firn_host_cells *cells, const char *fault) {
+static const char rewrite[] = "write it again as comma-separated values";
+
+static bool fail(firn_host_cells *cells, const char *fault, const char *mend) {
     cells->fault = fault;
+    cells->mend = mend;
     return false;
 }
 
@@ -72,22 +75,22 @@ static bool read_quoted(firn_host_cells *cells) {
             return true;
         }
         if (*cells->at == 0)
-            return fail(cells, "has a byte of 0, and so is no text");
+            return fail(cells, "has a byte of 0, and so is no text", rewrite);
         cells->at += *cells->at == '"';
         cells->line += *cells->at == '\n';
         append(cells, *cells->at);
     }
     cells->line = line;
-    return fail(cells, "has a quote that is not closed");
+    return fail(cells, "has a quote that is not closed", rewrite);
 }
 
 /* Reads up to a comma or the end of the line. */
 static bool read_plain(firn_host_cells *cells) {
     for (; cells->at < cells->end && *cells->at != ',' && *cells->at != '\n' && *cells->at != '\r'; cells->at++) {
         if (*cells->at == '"')
-            return fail(cells, "has a quote inside a cell that does not begin with one");
+            return fail(cells, "has a quote inside a cell that does not begin with one", rewrite);
         if (*cells->at == 0)
-            return fail(cells, "has a byte of 0, and so is no text");
+            return fail(cells, "has a byte of 0, and so is no text", rewrite);
         append(cells, *cells->at);
     }
     while (cells->length > 0 && is_space(cells->text[cells->length - 1]))
@@ -101,9 +104,9 @@ static bool end_cell(firn_host_cells *cells, bool *last) {
     if (cells->at < cells->end && *cells->at == '\r') {
         cells->at++;
         if (cells->at == cells->end || *cells->at != '\n')
-            return fail(cells, "has a line that ends in CR alone; write it with LF or CR LF");
+            return fail(cells, "has a line that ends in CR alone", "write it with LF or CR LF");
     } else if (cells->at < cells->end && *cells->at != ',' && *cells->at != '\n') {
-        return fail(cells, "has text behind the quote that ends a cell");
+        return fail(cells, "has text behind the quote that ends a cell", rewrite);
     }
     cells->at += cells->at < cells->end;
     cells->row += *last;

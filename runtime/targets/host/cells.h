@@ -14,6 +14,7 @@ typedef struct firn_host_cells {
     char *text;         /* of the last cell without quotes and outer spaces, which a text in quotes keeps; terminated */
     size_t length, space;
     const char *fault; /* what is wrong with the table at this place; NULL: nothing */
+    const char *mend;  /* and what to do about it */
 } firn_host_cells;
 
 /* Begins at the first cell; a byte order mark is skipped. The bytes are the caller's. */
@@ -23,7 +24,8 @@ void firn_host_cells_restart(firn_host_cells *cells, const uint8_t *bytes, uint6
 void firn_host_cells_free(firn_host_cells *cells);
 /* Returns true behind the last row. Empty lines at the end belong to none. */
 bool firn_host_cells_over(const firn_host_cells *cells);
-/* Reads the next cell and stores whether it is the last of its row. Returns false with the fault if it is none. */
+/* Reads the next cell and stores whether it is the last of its row. Returns false with the fault and its mend
+ * if it is none. */
 bool firn_host_cells_next(firn_host_cells *cells, bool *last);
 
 /* What a cell is. */

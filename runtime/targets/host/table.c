@@ -27,6 +27,7 @@ typedef struct reading {
     uint32_t count;  /* of columns */
     uint32_t *place; /* of each column in its matrix, or NO_COLUMN */
     bool *target;    /* the column is a target */
+    bool *numbered;  /* the column was chosen by its number */
     firn_host_table *table;
 } reading;
 
@@ -60,8 +61,8 @@ static bool refuse_cell(const reading *r, uint64_t row, uint64_t line, uint32_t 
 }
 
 static bool refuse_structure(const reading *r) {
-    return firn_host_fail(r->file->name, "row %llu (line %llu) %s; write it again as comma-separated values",
-                          (unsigned long long)r->cells.row, (unsigned long long)r->cells.line, r->cells.fault);
+    return firn_host_fail(r->file->name, "row %llu (line %llu) %s; %s", (unsigned long long)r->cells.row,
+                          (unsigned long long)r->cells.line, r->cells.fault, r->cells.mend);
 }
 
 /* Refuses a cell that is no number. */
@@ -145,23 +146,32 @@ static bool find_header(reading *r) {
     return true;
 }
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+/* Returns true if a column is read because of its name, or because all columns are. */
+static bool is_by_name(const reading *r, char *const *name) {
+    const size_t column = (size_t)(name - r->names);
+    return r->place[column] != NO_COLUMN && !r->numbered[column];
 }
 
-/* Refuses two columns of one name: which of them is meant by it is not known. */
+/* Orders cells of the first row by their texts. */
+static int by_cell(const void *a, const void *b) {
+    return strcmp(**(char **const *)a, **(char **const *)b);
+}
+
+/* Refuses two columns of one name by which one is read: which of them is meant is not known. */
 static bool refuse_twins(const reading *r) {
-    char **sorted = firn_host_allocate(r->count * sizeof *sorted);
+    char ***sorted = firn_host_allocate(r->count * sizeof *sorted);
     bool twins = false;
-    memcpy(sorted, r->names, r->count * sizeof *sorted);
-    qsort(sorted, r->count, sizeof *sorted, by_text);
+    for (uint32_t i = 0; i < r->count; i++)
+        sorted[i] = &r->names[i];
+    qsort(sorted, r->count, sizeof *sorted, by_cell);
     for (uint32_t i = 1; r->table->header && !twins && i < r->count; i++) {
-        twins = sorted[i][0] != 0 && strcmp(sorted[i - 1], sorted[i]) == 0;
+        twins = **sorted[i] != 0 && strcmp(*sorted[i - 1], *sorted[i]) == 0 &&
+                (is_by_name(r, sorted[i - 1]) || is_by_name(r, sorted[i]));
         if (twins)
             firn_host_fail(r->file->name,
                            "has two columns of the name %.60s; choose columns by their numbers, as in --columns 1,2 "
                            "--target-column 3",
-                           sorted[i]);
+                           *sorted[i]);
     }
     free(sorted);
     return twins;
@@ -218,6 +228,7 @@ static bool choose_columns(reading *r, const char *list, const char *option, boo
         *by_name = *by_name || !numbered;
         r->place[column] = matrix->columns++;
         r->target[column] = target;
+        r->numbered[column] = numbered;
         word = comma != NULL ? comma + 1 : NULL;
     }
     return true;
@@ -236,6 +247,7 @@ static bool choose(reading *r) {
     bool by_name = columns == NULL;
     r->place = firn_host_allocate(r->count * sizeof *r->place);
     r->target = firn_host_allocate(r->count * sizeof *r->target);
+    r->numbered = firn_host_allocate(r->count * sizeof *r->numbered);
     for (uint32_t i = 0; i < r->count; i++)
         r->place[i] = NO_COLUMN;
     if (target != NULL && !choose_columns(r, target, "--target-column", true, &by_name))
@@ -421,6 +433,7 @@ bool firn_host_table_read(firn_host_table *table, const firn_host_file *file, co
     free(r.names);
     free(r.place);
     free(r.target);
+    free(r.numbered);
     free(r.owned);
     return good;
 }
