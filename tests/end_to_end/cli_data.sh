@@ -293,6 +293,8 @@ labels[77] = 255
 minus = labels.astype('int32')
 minus[77] = -100
 np.save(folder + 'minus.npy', minus)
+np.save(folder + 'minus_one.npy', np.where(minus == -100, -1, minus))
+np.save(folder + 'minus_half.npy', np.where(minus == -100, -1.5, minus))
 
 # The same labels with a header of 700 bytes, and in Fortran order, which is C order for one dimension.
 def header(name, text, length, body):
@@ -353,6 +355,18 @@ expect "one-hot labels" 1 "a_onehot.npy: .*if they are one-hot, save x.argmax(ax
 compile int_labels small_mlp.yaml train --set trainer.fit.train_dataloader.label_type=int32
 expect "labels of -100" 1 "^firn: [^ ]*/minus.npy: .*DATA_RANGE.*record 77, counted from 0, is -100, and the plan takes 0 to 9: give the rows to be ignored a class of their own" \
     "$FIRN" train "$folder/int_labels.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/minus.npy"
+# ignore_index is the mend of a negative class alone, and only where the plan has none.
+compile int_ignored small_mlp.yaml train --set trainer.init.model.ignore_index=9 --set trainer.fit.train_dataloader.label_type=int32
+negative() {
+    "$FIRN" train "$folder/$1.plan" --pub "$PUB" --quiet --data "$folder/images" --labels "$folder/minus_$2.npy"
+}
+expect "a negative class of bytes" 1 "record 77, .* is -1; the plan reads uint8, and -1 is beyond it (DATA_TYPE): give the rows to be ignored" negative mlp one
+expect "a negative class of integers" 1 "record 77, .* is -1, and the plan takes 0 to 9: give the rows to be ignored" negative int_labels one
+expect "a negative class of bytes beside ignore_index" 1 "is -1; .*: mend the record, or change label_type of the recipe$" negative ignored one
+expect "a negative class beside ignore_index" 1 "is -1, and the plan takes 0 to 9: number the classes from 0 to 9" negative int_ignored one
+for plan in mlp int_labels ignored; do
+    expect "half a class, $plan" 1 "is -1.5; .*no whole number (DATA_TYPE): mend the record, or change label_type of the recipe$" negative $plan half
+done
 
 # Records whose axes have another order than those of the plan have as many elements, and would be read as other records.
 compile axes small_resnet8.yaml train

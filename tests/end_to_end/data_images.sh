@@ -362,6 +362,8 @@ end
 for wrong in 5 x5 5x 0x5 5x0 5x99999 5X5 5x5x5; do
     expect "--resize $wrong" 2 "is no size" data --resize $wrong
 done
-expect "resize of an array" 1 "x.npy: is no image and no folder of images, which --resize is for" "$FIRN" data "$folder/x.npy" --resize 5x5
+expect "resize of an array" 1 "x.npy: is no image and no folder of images, which --resize is for; leave that out$" "$FIRN" data "$folder/x.npy" --resize 5x5
+expect "resize beside an array of the evaluation" 1 "x.npy: is no image and .* --resize is for; --resize holds for --data and --eval-data: give both as images$" \
+    train all --resize 12x10 --eval "$folder/eval.plan" --eval-data "$folder/x.npy" --eval-labels "$folder/y.npy"
 
 [ $failures -eq 0 ]

@@ -185,7 +185,9 @@ static bool add_path(firn_host_data *data, const firn_host_wanted *wanted, uint3
         if (result != FIRN_HOST_IMAGES_NONE)
             return result == FIRN_HOST_IMAGES_READ && add_images(&to, &records);
         if (wanted->resize_width != 0)
-            return firn_host_fail(path, "is no image and no folder of images, which --resize is for; leave that out");
+            return firn_host_fail(path, "is no image and no folder of images, which --resize is for; %s",
+                                  wanted->shared ? "--resize holds for --data and --eval-data: give both as images"
+                                                 : "leave that out");
     }
     return S_ISDIR(status.st_mode) ? add_folder(&to, path) : add_file(&to, path, true);
 }

@@ -65,7 +65,7 @@ static void say_mend(const firn_host_file *file, uint32_t stream, firn_host_misf
     default:
         if (file->unplanned)
             snprintf(text, size, "mend the record, or give the plan that reads it by --plan");
-        else if (stream == 1 && below)
+        else if (stream == 1 && below && misfit == FIRN_HOST_RANGE && !file->how.ignores)
             snprintf(text, size,
                      "give the rows to be ignored a class of their own, and name it by ignore_index: then -100 is read "
                      "as that class; or give them -100, and compile with ignore_index: -100");

@@ -285,7 +285,7 @@ typedef enum firn_host_images_result {
 } firn_host_images_result;
 
 /* Decodes an image, a folder of images or a folder of class folders of images. What it leaves out is listed in the
- * stream. The caller owns the records. */
+ * stream. If it returns READ the caller owns the records; else they are unset. */
 typedef firn_host_images_result firn_host_images_reader(firn_host_records *records, struct firn_host_stream *stream,
                                                         const char *path, const struct firn_host_wanted *wanted);
 
@@ -300,8 +300,8 @@ typedef struct firn_host_wanted {
     const char *columns, *target;              /* lists of columns of tables, by name or number; NULL: all, none */
     firn_host_header header;
     bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-weights, as messages call them */
-    bool shared;    /* the run reads --data and --eval-data, and members, columns, target and header hold for both */
-    bool ignores;   /* the plan ignores the label `ignored`, as which -100 is read */
+    bool shared;  /* the run reads --data and --eval-data; members, columns, target, header and resize hold for both */
+    bool ignores; /* the plan ignores the label `ignored`, as which -100 is read */
     bool unclassed; /* `ignored` is the number of classes, so that no other number may be read as it */
     uint32_t ignored;
     firn_host_images_reader *read_images; /* firn_host_images_read (images/images.h); NULL: images are not read */
@@ -386,11 +386,12 @@ typedef struct firn_host_data {
 } firn_host_data;
 
 /* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require
- * labels. A directory stands for the regular files in it, in natural order, p9 before p10; hidden files, symbolic
- * links and all else in it are left out and listed. Files that are not as the plan reads them are refused, by their
- * headers first: a compressed file (gzip) is unpacked into memory only if its header is as wanted. Small files are
- * copied into memory. If wanted->read_images is set, images and folders of images of stream 0 are decoded into memory,
- * and their class folders are stream 1. Computes the hash of the data. */
+ * labels, which columns of tables or class folders may be. A directory stands for the regular files in it, in natural
+ * order, p9 before p10; hidden files, symbolic links and all else in it are left out and listed. Files that are not as
+ * the plan reads them are refused, by their headers first: a compressed file (gzip) is unpacked into memory only if its
+ * header is as wanted. Small files are copied into memory. If wanted->read_images is set, images and folders of images
+ * of stream 0 are decoded into memory, and their class folders are stream 1. Computes the hash of the data. Returns
+ * false after a message. Close the data whatever is returned. */
 bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
                          uint32_t path_count, const char *labels, const char *weights);
 /* Compares two names: numbers in them by their value if natural, else by bytes. Returns a number like strcmp. */

@@ -272,6 +272,7 @@ firn_host_images_result firn_host_images_read(firn_host_records *records, firn_h
     if (result == FIRN_HOST_IMAGES_READ && !read_all(&r, records)) {
         if (records->images != NULL)
             firn_host_file_close(records->images);
+        *records = (firn_host_records){0};
         result = FIRN_HOST_IMAGES_REFUSED;
     }
     firn_host_tree_free(&r.tree);
