@@ -90,12 +90,25 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Erases the line, if one is shown. */
+static void progress_end(progress *p) {
+    if (p->open)
+        fputs("\r\033[K", stderr);
+    p->open = false;
+}
+
+/* Writes a message where the line was. */
+static void say_over_progress(void *context, const char *line) {
+    progress_end(context);
+    fprintf(stderr, "%s\n", line);
+}
+
 static void progress_begin(progress *p, uint64_t all) {
     *p = (progress){.terminal = isatty(STDERR_FILENO) == 1, .all = all, .began = seconds()};
     p->shown = p->began;
+    firnc_messages_to(say_over_progress, p);
 }
 
-/* Leaves the cursor at the beginning of the line, so that a message is written over it. */
 static void progress_add(progress *p, uint64_t bytes) {
     p->done += bytes;
     const double now = p->terminal ? seconds() : 0;
@@ -106,12 +119,6 @@ static void progress_add(progress *p, uint64_t bytes) {
     fflush(stderr);
     p->shown = now;
     p->open = true;
-}
-
-static void progress_end(progress *p) {
-    if (p->open)
-        fputs("\r\033[K", stderr);
-    p->open = false;
 }
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
@@ -184,12 +191,10 @@ static bool encode_text(encoding *e, const request *r, const char *name) {
     if (r->special)
         add_ids(&e->encoder.ids, &e->tokenizer.after);
     good = good && flush(e);
-    if (good && e->encoder.invalid > 0 && interrupted == 0) {
-        progress_end(&e->progress);
+    if (good && e->encoder.invalid > 0 && interrupted == 0)
         firnc_say("firnc: %s: warning: is no UTF-8: %llu bytes, the first at byte %llu, are encoded as they are; check "
                   "that it is the text that is meant",
                   name, (unsigned long long)e->encoder.invalid, (unsigned long long)e->encoder.invalid_at);
-    }
     return good;
 }
 

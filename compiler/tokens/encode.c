@@ -189,10 +189,8 @@ static bool run_stage(firnc_encoder *encoder, struct firnc_stage *stage, const f
 
 static bool normalize_and_cut(firnc_encoder *encoder, const uint8_t *text, size_t count, bool last, size_t *taken) {
     struct firnc_stage *stage = &encoder->normalized;
-    *taken = last ? count : firnc_normal_gap(encoder->tokenizer, text, count);
-    firnc_normalize(encoder->tokenizer, text, *taken, encoder->piece_begins, encoder->normal_scratch, &encoder->nfc,
-                    &stage->held);
-    encoder->piece_begins = last || (encoder->piece_begins && *taken == 0);
+    *taken = count;
+    firnc_normalize(encoder->tokenizer, text, count, last, encoder->normal, &encoder->nfc, &stage->held);
     return run_stage(encoder, stage, &encoder->tokenizer->added_normalized, last, cut_words);
 }
 
@@ -207,7 +205,11 @@ void firnc_encoder_begin(firnc_encoder *encoder, firnc_tokenizer *tokenizer, con
     encoder->raw.held.length = encoder->normalized.held.length = 0;
     encoder->raw.word_before = encoder->normalized.word_before = false;
     encoder->raw.decided = encoder->normalized.decided = 0;
-    encoder->piece_begins = encoder->words_begin = encoder->text_begins = true;
+    encoder->words_begin = encoder->text_begins = true;
+    for (uint32_t i = 0; i < FIRNC_TOKENIZER_STEPS_MAX; i++) {
+        encoder->normal[i].held.length = 0;
+        encoder->normal[i].begun = false;
+    }
 }
 
 /* Counts the bytes that are no UTF-8 in what was added since the last look. They are refused unless the tokenizer is
@@ -244,7 +246,11 @@ static bool run(firnc_encoder *encoder, bool last) {
         return false;
     firnc_text_add(&stage->held, tail, unfinished);
     encoder->offset += held - stage->held.length;
-    if (stage->held.length <= FIRNC_TOKENS_WINDOW_MAX && encoder->normalized.held.length <= FIRNC_TOKENS_WINDOW_MAX)
+    uint64_t most = stage->held.length;
+    most = encoder->normalized.held.length > most ? encoder->normalized.held.length : most;
+    for (uint32_t i = 0; i < FIRNC_TOKENIZER_STEPS_MAX; i++)
+        most = encoder->normal[i].held.length > most ? encoder->normal[i].held.length : most;
+    if (most <= FIRNC_TOKENS_WINDOW_MAX)
         return true;
     const unsigned long long end = encoder->offset + stage->held.length;
     firnc_say(

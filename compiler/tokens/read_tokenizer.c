@@ -168,11 +168,11 @@ static bool read_added(firnc_tokenizer *tokenizer, const char *path, const cJSON
 /* A token that is sought in normalized text is itself normalized first, as the reference does. */
 static bool normalize_added(firnc_tokenizer *tokenizer) {
     firnc_added_list *list = &tokenizer->added_normalized;
-    firnc_growing_text scratch[2] = {{0}};
+    firnc_normal_state states[FIRNC_TOKENIZER_STEPS_MAX] = {{{0}, false}};
     firnc_nfc nfc = {0};
     for (uint32_t i = 0; i < list->count; i++) {
         firnc_growing_text text = {0};
-        firnc_normalize(tokenizer, list->tokens[i].text, list->tokens[i].length, true, scratch, &nfc, &text);
+        firnc_normalize(tokenizer, list->tokens[i].text, list->tokens[i].length, true, states, &nfc, &text);
         if (text.length == 0) {
             firnc_say("firnc: %s: added_tokens: the normalizer leaves nothing of '%s'; set normalized to false",
                       tokenizer->name, (const char *)list->tokens[i].text);
@@ -180,6 +180,24 @@ static bool normalize_added(firnc_tokenizer *tokenizer) {
         }
         list->tokens[i].text = (const uint8_t *)text.text;
         list->tokens[i].length = (uint32_t)text.length;
+    }
+    return true;
+}
+
+/* Refuses sorted tokens of which two are the same in normalized text: which of them is meant depends on the order in
+ * which the reference keeps them. */
+static bool check_added(const firnc_tokenizer *tokenizer) {
+    const firnc_added_list *list = &tokenizer->added_normalized;
+    for (uint32_t i = 1; i < list->count; i++) {
+        const firnc_added *one = &list->tokens[i - 1], *other = &list->tokens[i];
+        if (one->length != other->length || memcmp(one->text, other->text, one->length) != 0)
+            continue;
+        firnc_say(
+            "firnc: %s: added_tokens: the normalizer makes the tokens %u and %u the same, '%s'; set normalized to "
+            "false for one, or remove it",
+            tokenizer->name, (unsigned)(one->id < other->id ? one->id : other->id),
+            (unsigned)(one->id < other->id ? other->id : one->id), (const char *)one->text);
+        return false;
     }
     return true;
 }
@@ -281,7 +299,7 @@ static bool read_document(firnc_tokenizer *tokenizer, const cJSON *json) {
         return false;
     firnc_added_sort(&tokenizer->added);
     firnc_added_sort(&tokenizer->added_normalized);
-    return true;
+    return check_added(tokenizer);
 }
 
 bool firnc_tokenizer_read(firnc_tokenizer *tokenizer, const char *name) {

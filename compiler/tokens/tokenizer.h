@@ -25,6 +25,12 @@ typedef struct firnc_normal_step {
     const char *content; /* REPLACE, PREPEND */
 } firnc_normal_step;
 
+/* What a step of the normalizer knows of a piece of text. */
+typedef struct firnc_normal_state {
+    firnc_growing_text held; /* the input that is not yet decided */
+    bool begun;              /* the step has had input */
+} firnc_normal_state;
+
 typedef enum firnc_cut_kind { FIRNC_CUT_SPLIT, FIRNC_CUT_BYTES, FIRNC_CUT_METASPACE } firnc_cut_kind;
 typedef enum firnc_prepend { FIRNC_PREPEND_ALWAYS, FIRNC_PREPEND_FIRST, FIRNC_PREPEND_NEVER } firnc_prepend;
 
@@ -80,12 +86,12 @@ typedef struct firnc_encoder {
         size_t decided;          /* no added token begins before this place in it */
         bool word_before;
     } raw, normalized;
-    uint64_t offset;   /* of the first byte that is held, in the text */
-    uint64_t checked;  /* bytes of the text that were looked at for UTF-8 */
-    bool piece_begins; /* nothing of the text between two added tokens was normalized yet */
-    bool words_begin;  /* nothing of the normalized text between two added tokens was cut into words yet */
-    bool text_begins;  /* nothing of the text was cut into words yet */
-    firnc_growing_text cut_scratch[FIRNC_TOKENIZER_STEPS_MAX], normal_scratch[2];
+    uint64_t offset;  /* of the first byte that is held, in the text */
+    uint64_t checked; /* bytes of the text that were looked at for UTF-8 */
+    bool words_begin; /* nothing of the normalized text between two added tokens was cut into words yet */
+    bool text_begins; /* nothing of the text was cut into words yet */
+    firnc_normal_state normal[FIRNC_TOKENIZER_STEPS_MAX];
+    firnc_growing_text cut_scratch[FIRNC_TOKENIZER_STEPS_MAX];
     firnc_nfc nfc;
 } firnc_encoder;
 
@@ -116,11 +122,10 @@ void firnc_decoder_add(firnc_decoder *decoder, uint32_t id);
 
 /* --- shared by the files of this folder --------------------------------------------------------------------------- */
 
-/* Appends the normalized form of a text. begins: it is the beginning of a piece, before which Prepend adds. */
-void firnc_normalize(const firnc_tokenizer *tokenizer, const uint8_t *text, size_t count, bool begins,
-                     firnc_growing_text scratch[2], firnc_nfc *nfc, firnc_growing_text *to);
-
-/* The last place at which a text may be cut so that both parts are normalized alone; 0 if there is none. */
-size_t firnc_normal_gap(const firnc_tokenizer *tokenizer, const uint8_t *text, size_t count);
+/* Takes the next bytes of a piece of text, which end with a whole character, and appends as much of its normalized form
+ * as no later bytes can change. last: the piece ends here, so all of it is appended, and the states are ready for the
+ * next piece. There is a state for each step; before the first piece all are {0}. */
+void firnc_normalize(const firnc_tokenizer *tokenizer, const uint8_t *text, size_t count, bool last,
+                     firnc_normal_state *states, firnc_nfc *nfc, firnc_growing_text *to);
 
 #endif

@@ -229,6 +229,57 @@ expect "a second text that is absent" 1 "absent.txt: cannot be opened" "$FIRNC" 
 expect "no folder" 1 "check that its folder exists" "$FIRNC" tokens $text $pair -o "$folder/absent/none.bin"
 expect "a text without words" 1 "has no end of a word in 4194304 bytes" sh -c "head -c 5000000 /dev/zero | tr '\\0' '=' >'$folder/flat.txt'; \
     exec '$FIRNC' tokens '$folder/flat.txt' $pair -o '$folder/none.bin'"
+# A normalizer whose pattern has several characters keeps no more of the text than one whose has one.
+python3 - "$folder" <<'end'
+import json, sys
+folder = sys.argv[1]
+tokenizer = json.load(open("tests/golden/tokens/bytes.json"))
+replace = {"type": "Replace", "pattern": {"String": "plan is"}, "content": "is"}
+tokenizer["normalizer"] = {"type": "Sequence", "normalizers": [replace, {"type": "NFC"}]}
+json.dump(tokenizer, open(f"{folder}/replace.json", "w"))
+tokenizer["normalizer"] = {"type": "NFC"}
+json.dump(tokenizer, open(f"{folder}/nfc.json", "w"))
+token = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": True, "special": False}
+count = 1 + max([*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])])
+tokenizer["added_tokens"] += [dict(token, id=count + i, content=name) for i, name in enumerate(("n\u00e9v", "ne\u0301v"))]
+json.dump(tokenizer, open(f"{folder}/equal.json", "w"))
+line = "The plan is frozen; ne\u0301ve\u0301.\n"
+open(f"{folder}/plan.txt", "w").write(line * 200000)
+open(f"{folder}/is.txt", "w").write(line.replace("plan is", "is") * 200000)
+end
+expect "six megabytes and a pattern" 0 "" "$FIRNC" tokens "$folder/plan.txt" --tokenizer "$folder/replace.json" -o "$folder/plan.bin"
+expect "the same without the pattern" 0 "" "$FIRNC" tokens "$folder/is.txt" --tokenizer "$folder/nfc.json" -o "$folder/is.bin"
+cmp -s "$folder/plan.bin" "$folder/is.bin" || fail "a long text that is normalized has other ids"
+if [ -e /dev/ptmx ]; then
+    python3 - "$FIRNC" "$folder" <<'end' || fail "a message on a terminal leaves a part of the line of progress"
+import os, pty, sys
+firnc, folder = sys.argv[1:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(firnc, [firnc, "tokens", f"{folder}/plan.txt", f"{folder}/wide.txt", "--tokenizer", f"{folder}/nfc.json", "--count"])
+said = b""
+while True:
+    try:
+        part = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    said += part
+os.waitpid(child, 0)
+# What is shown: a carriage return goes to the beginning of the line, which erasing clears.
+for line in said.split(b"\n"):
+    for shown in line.split(b"\r"):
+        if b"MB/s" in shown or not shown:
+            continue
+        before = line[:line.index(shown)]
+        assert b"MB/s" not in before or before.endswith(b"\r\x1b[K") or shown.startswith(b"\x1b[K"), said
+assert b"wide.txt: is UTF-16 text" in said, said
+end
+fi
+rm -f "$folder/plan.txt" "$folder/is.txt" "$folder/plan.bin" "$folder/is.bin"
+expect "added tokens that are the same" 1 "added_tokens: the normalizer makes the tokens [0-9]* and [0-9]* the same, .*; set normalized to false for one" \
+    "$FIRNC" tokens $text --tokenizer "$folder/equal.json" --count
 if [ -e /dev/full ] && (ulimit -f 8) 2>"$folder/err"; then
     expect "no room" 1 "raise the limit of file sizes" sh -c "ulimit -f 8; exec '$FIRNC' tokens '$folder/long.txt' $pair -o '$folder/none.bin'"
     expect "standard output is full" 1 "standard output cannot be written" sh -c "exec '$FIRNC' tokens --decode '$folder/ids.bin' $pair >/dev/full"

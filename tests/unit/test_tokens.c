@@ -153,6 +153,59 @@ TEST(pieces_change_no_id) {
 
 /* Tokens that are passed over because a word touches them: what they cover is not searched again, and the character
  * before them is seen whole, although a piece may end anywhere. */
+/* Normalises a text in pieces of `piece` characters. */
+static void normalize_in_pieces(const firnc_tokenizer *by, const char *text, size_t piece, firnc_growing_text *to) {
+    firnc_normal_state states[FIRNC_TOKENIZER_STEPS_MAX] = {{{0}, false}};
+    firnc_nfc nfc = {0};
+    const size_t count = strlen(text);
+    for (size_t at = 0, end; at < count; at = end) {
+        uint32_t length;
+        end = at;
+        for (size_t i = 0; i < piece && end < count; i++, end += length)
+            (void)firnc_utf8_read((const uint8_t *)text + end, count - end, &length);
+        firnc_normalize(by, (const uint8_t *)text + at, end - at, end == count, states, &nfc, to);
+    }
+    for (uint32_t i = 0; i < by->normal_count; i++)
+        assert_true(states[i].held.length == 0 && !states[i].begun);
+}
+
+/* Patterns of several characters, and NFC behind other steps, in pieces of any length. */
+TEST(normalizers_work_in_pieces) {
+    static const firnc_normal_step nfc = {FIRNC_NORMAL_NFC, NULL, NULL}, prepend = {FIRNC_NORMAL_PREPEND, NULL, "_"},
+                                   several = {FIRNC_NORMAL_REPLACE, "aab", "x"},
+                                   accent = {FIRNC_NORMAL_REPLACE, "#", "\xCC\x81"},
+                                   nothing = {FIRNC_NORMAL_REPLACE, "--", ""},
+                                   circle = {FIRNC_NORMAL_REPLACE, "\xC3\xA9", "a"};
+    static const struct {
+        const firnc_normal_step *steps[4];
+        const char *text, *normalized;
+    } rows[] = {
+        {{&several}, "aaab aab aa aabaab aa", "ax x aa xx aa"},
+        {{&accent, &nfc},
+         "e# e## x#e",
+         "\xC3\xA9 \xC3\xA9\xCC\x81 x\xCC\x81"
+         "e"},
+        {{&accent, &nfc, &circle, &several}, "e#e#b e#ab#", "x x\xCC\x81"},
+        {{&prepend, &nothing}, "---a--", "_-a"},
+        {{&nothing, &prepend}, "--", ""},
+        {{&nothing, &prepend}, "--a", "_a"},
+        {{&nfc, &several}, "aabe\xCC\x81", "x\xC3\xA9"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        firnc_tokenizer by = {0};
+        while (by.normal_count < 4 && rows[i].steps[by.normal_count] != NULL) {
+            by.normal[by.normal_count] = *rows[i].steps[by.normal_count];
+            by.normal_count++;
+        }
+        for (size_t piece = 1; piece < 30; piece++) {
+            firnc_growing_text text = {0};
+            firnc_text_add(&text, "", 0);
+            normalize_in_pieces(&by, rows[i].text, piece, &text);
+            assert_string_equal(text.text, rows[i].normalized);
+        }
+    }
+}
+
 TEST(passed_tokens_stay_passed) {
     static const uint8_t text[] = "a_    < \xE1\x86\xA8<|e|> <|e|a <|e|>";
     static const uint32_t wanted[] = {2, 3, 1, 1, 8, 4, 1, 0, 0, 0, 4, 5, 6, 5, 7, 1, 4, 5, 6, 5, 2, 1, 9, 7};
