@@ -133,10 +133,10 @@ void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYT
     firn_store64(bytes + AT_CONSTANTS_OFFSET, header->constants_offset);
     firn_store64(bytes + AT_CONSTANTS_BYTES, header->constants_bytes);
     firn_store64(bytes + AT_REPORT_BYTES, header->report_bytes);
-    for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         firn_store32(bytes + AT_COUNTS + 4 * i, numbers[i]);
     firn_store32(bytes + AT_REGION_COUNT, header->region_count);
-    for (uint32_t i = 0; i < header->region_count; i++) {
+    for (size_t i = 0; i < header->region_count; i++) {
         bytes[AT_REGION_KINDS + i] = header->region_kinds[i];
         firn_store64(bytes + AT_REGION_BYTES + 8 * i, header->region_bytes[i]);
     }

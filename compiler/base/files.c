@@ -291,7 +291,7 @@ static const char *resolve(const char *name) {
 static char *name_beside(const char *target) {
     const char *pattern = firnc_format("%s.XXXXXX", target);
     char *name = firnc_allocate(strlen(pattern) + 1);
-    memcpy(name, pattern, strlen(pattern));
+    memcpy(name, pattern, strlen(pattern) + 1);
     return name;
 }
 

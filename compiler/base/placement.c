@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/base/text.h"
 #include "compiler/base/placement.h"
+#include "compiler/base/text.h"
 
 /* Pairs of buffers that the search may compare; takes well under a second. */
 #define BUDGET       200000000u

@@ -253,7 +253,8 @@ static void print_updates(const cJSON *root) {
         line("update", firnc_format("%u of op %s", tallies[i].count, tallies[i].name));
 }
 
-/* How often the recipe wants the state saved and evaluated, the patterns of the parameters that it freezes, and forms of fine-tuning.
+/* How often the recipe wants the state saved and evaluated, the patterns of the parameters that it freezes, and forms
+ * of fine-tuning.
  */
 static void print_said_run(const cJSON *report) {
     const cJSON *pattern, *steps = item(report, "checkpoint_steps");

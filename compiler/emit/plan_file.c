@@ -25,10 +25,10 @@ static bool hash_failed(int status) {
 
 /* Adds the regions that the plan has, by ascending kind. */
 static void fill_regions(firn_header *header, const firnc_graph *graph) {
-    for (uint8_t kind = 0; kind < FIRNC_REGIONS; kind++) {
+    for (unsigned kind = 0; kind < FIRNC_REGIONS; kind++) {
         if (graph->region_bytes[kind] == 0)
             continue;
-        header->region_kinds[header->region_count] = kind;
+        header->region_kinds[header->region_count] = (uint8_t)kind;
         header->region_bytes[header->region_count++] = graph->region_bytes[kind];
     }
 }

@@ -20,7 +20,7 @@ typedef struct firnc_scope {
 } firnc_scope;
 
 /* For bugs in a pass or in the program that calls the builder; a wrong recipe must never get here. */
-_Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
+void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
     firnc_say("firnc: graph %s: %s; this is a bug of the program that builds the graph", graph->model, what);
     abort();
 }
@@ -436,7 +436,7 @@ firnc_value firnc_average_pool(firnc_graph *graph, firnc_value x, const uint32_t
  * out. */
 static firnc_value record_recurrence(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
                                      const int64_t *integers, firnc_value *last_h, firnc_value *last_c) {
-    while (inputs[input_count - 1] == FIRNC_NONE)
+    while (input_count > 1 && inputs[input_count - 1] == FIRNC_NONE)
         input_count--;
     const firnc_value y = record(graph, code, inputs, input_count, integers, NULL);
     const firnc_value *outputs = graph->nodes[graph->node_count - 1].outputs;

@@ -195,12 +195,12 @@ typedef struct firnc_job {
     /* train: for the plan's report, what firn train takes for --checkpoint-every and --eval-every; 0: none */
     uint64_t checkpoint_steps, eval_frequency;
     bool save_initial_checkpoint; /* train: for the report, whether firn train saves the state before its first step */
-    const char *target;        /* name of a target in targets.c; host.h chooses one for this machine */
-    const char *weights;       /* a safetensors file with the parameters, or NULL */
-    const char *continues;     /* the checkpoint of an older run, with whose state this one begins, or NULL */
-    bool restart_schedule;     /* with `continues`: the counters of the run begin at 0 */
-    bool restart_data;         /* with `continues`: the data begin with the first sample */
-    firnc_weight_map weight_map;       /* the user's: the first rule for a parameter decides */
+    const char *target;           /* name of a target in targets.c; host.h chooses one for this machine */
+    const char *weights;          /* a safetensors file with the parameters, or NULL */
+    const char *continues;        /* the checkpoint of an older run, with whose state this one begins, or NULL */
+    bool restart_schedule;        /* with `continues`: the counters of the run begin at 0 */
+    bool restart_data;            /* with `continues`: the data begin with the first sample */
+    firnc_weight_map weight_map;  /* the user's: the first rule for a parameter decides */
     firnc_weight_map model_weight_map; /* the model's: the first rule whose tensors the file has; then equal names */
     bool allow_unmatched;              /* of weights and of an older run: what has no tensor begins as without the file,
                                         * and tensors without a place are left out */

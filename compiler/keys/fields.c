@@ -324,7 +324,7 @@ static const char *class_fault(const firnc_tree *node, const firnc_choice *class
     if (second != NULL)
         return firnc_format("one %s only; there are %.60s and %.60s; remove one of them%s", what, of->key, second->key,
                             node->key == NULL ? ", or put each into an entry of its own, after a dash" : "");
-    if (of != NULL)
+    if (of != NULL && setting != NULL)
         return firnc_format("%.60s stands beside %.60s; put it below %.60s, with more blanks before it", setting->key,
                             of->key, of->key);
     if (named != NULL)

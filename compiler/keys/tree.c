@@ -98,7 +98,8 @@ typedef struct builder {
 static bool fail_at(const builder *b, uint32_t line, const char *what) {
     bool setting = b->setting != NULL;
     firnc_tree place = {.file = b->file, .line = setting ? 0 : line, .path = setting ? b->setting : ""};
-    return firnc_tree_fail(&place, "%s", what);
+    firnc_tree_fail(&place, "%s", what);
+    return false;
 }
 
 static const char *child_path(const firnc_tree *parent, const char *key, uint32_t position) {

@@ -77,7 +77,7 @@ static int64_t shifted_left(int64_t a, int64_t b) {
 
 static int64_t shifted_right(int64_t a, int64_t b) {
     const int64_t filled = a < 0 ? -1 : 0; /* the same shift of what a is without its sign, and back */
-    return b < 0 || b > 63 ? filled : ((a ^ filled) >> b) ^ filled;
+    return b < 0 || b > 63 ? filled : (int64_t)((uint64_t)(a ^ filled) >> b) ^ filled;
 }
 
 /* With the sign of b. */

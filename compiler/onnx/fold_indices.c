@@ -239,7 +239,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_compress(firnc_onnx_importer *im, const
     dims[axis] = kept;
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, x->type, flat ? 1 : x->rank, dims);
     uint64_t to = 0;
-    for (uint64_t i = 0; made != NULL && made->count > 0 && i < x->count; i++) {
+    for (uint64_t i = 0; made != NULL && extent > 0 && i < x->count; i++) {
         const uint64_t place = i / inner % extent;
         if (place < condition->count && firnc_onnx_number(condition, place) != 0)
             firnc_onnx_copy_element(made, to++, x, i);

@@ -335,7 +335,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_one_hot(firnc_onnx_importer *im, const 
     const uint8_t rank = (uint8_t)(ids->rank + 1),
                   axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", -1), rank);
     for (uint8_t i = 0; i < rank; i++) {
-        dims[i] = i < axis ? ids->dims[i] : i == axis ? (int64_t)depth : ids->dims[i - 1];
+        dims[i] = i == axis ? (int64_t)depth : ids->dims[i > axis ? i - 1 : i];
         inner *= i > axis ? (uint64_t)dims[i] : 1;
     }
     firnc_onnx_tensor *made = im->failed ? NULL : firnc_onnx_tensor_new(im, values->type, rank, dims);

@@ -8,7 +8,7 @@
 
 /* The position in the graph's value of each element of a tensor of the file. */
 static uint64_t position_of(const firnc_onnx_stored *stored, const int64_t *dims, uint64_t element) {
-    uint64_t at[FIRN_RANK_MAX], position = 0;
+    uint64_t at[FIRN_RANK_MAX] = {0}, position = 0;
     for (uint8_t i = stored->rank; i-- > 0;) {
         at[i] = element % (uint64_t)dims[i];
         element /= (uint64_t)dims[i];

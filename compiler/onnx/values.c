@@ -222,7 +222,7 @@ firnc_value firnc_onnx_parameter_value(firnc_onnx_importer *im, firnc_onnx_param
 /* Brings a parameter into the graph, in this order of its own axes if it is not there yet. */
 static void take_parameter(firnc_onnx_importer *im, firnc_onnx_value *value, const uint8_t *wanted) {
     firnc_onnx_parameter *parameter = value->parameter;
-    uint8_t order[FIRN_RANK_MAX], stands[FIRN_RANK_MAX];
+    uint8_t order[FIRN_RANK_MAX], stands[FIRN_RANK_MAX] = {0};
     firnc_onnx_identity(order);
     for (uint8_t i = 0; wanted != NULL && i < value->rank; i++)
         order[i] = firnc_onnx_place(value->order, value->rank, wanted[i]);

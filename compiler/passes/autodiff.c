@@ -131,7 +131,7 @@ static uint8_t type_of_affine_gradient(const firnc_differentiation *d, int64_t a
 bool firnc_gradient_layer_norm(firnc_differentiation *d, firnc_value dy) {
     const int64_t affine = d->node->integers[FIRN_LAYER_NORM_AFFINE];
     uint8_t type = FIRN_FLOAT32;
-    for (uint8_t i = FIRN_LAYER_NORM_IN_GAIN; i <= FIRN_LAYER_NORM_IN_BIAS; i++)
+    for (uint8_t i = FIRN_LAYER_NORM_IN_GAIN; i <= (uint8_t)FIRN_LAYER_NORM_IN_BIAS; i++)
         if (firnc_wanted(d, i))
             type = type_of_affine_gradient(d, affine, i);
     if (firnc_wanted(d, FIRN_LAYER_NORM_IN_GAIN) || firnc_wanted(d, FIRN_LAYER_NORM_IN_BIAS))

@@ -146,7 +146,7 @@ static firnc_value operand(const update *u, const firn_op_info *info, uint8_t in
 static const firnc_node *add_op(const update *u, uint16_t code) {
     const firn_op_info *info = firn_op_find(code);
     const char *names = firn_op_words_of(info)->inputs;
-    firnc_value inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];
+    firnc_value inputs[FIRN_INPUTS_MAX] = {0}, outputs[FIRN_OUTPUTS_MAX];
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
     for (uint8_t i = 0; i < info->inputs; i++)

@@ -101,7 +101,7 @@ bool firnc_recipe_callbacks(firnc_job *job, const firnc_tree *list) {
         do {
             if (!read_callback(job, entry, callback))
                 return false;
-            callback = callback->next;
+            callback = callback == NULL ? NULL : callback->next;
         } while (callback != NULL);
     }
     return true;

@@ -82,10 +82,10 @@ static bool read_epochs(firnc_recipe *recipe, const firnc_tree *mapping, const l
     if (l->num_epochs > (uint64_t)FIRNC_STEPS_MAX / steps)
         return firnc_tree_fail(epochs, "%llu epochs of %llu steps are too long; write fewer",
                                (unsigned long long)l->num_epochs, (unsigned long long)steps);
-    const uint64_t length = l->num_epochs * steps / (l->steps_per_epoch != 0 ? 1 : step_batches);
+    const uint64_t batches = l->num_epochs * steps, length = batches / (l->steps_per_epoch != 0 ? 1 : step_batches);
     if (length == 0)
         return firnc_tree_fail(epochs, "%llu batches are no whole step of %u; lower grad_accum_steps",
-                               (unsigned long long)(l->num_epochs * steps), (unsigned)step_batches);
+                               (unsigned long long)batches, (unsigned)step_batches);
     if (job->endless || job->steps == 0 || job->steps > length)
         job->steps = length;
     job->endless = false;

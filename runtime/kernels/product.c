@@ -96,7 +96,7 @@ static firn_strip right_strip(const firn_matrix *right, const firn_tile *tile, c
 
 /* Computes four rows at once, so that each vector of the right factor is loaded once for all of them. */
 static void add_four_rows(float (*sums)[COLUMNS], const block *block, size_t row) {
-    const float *left = &block->left.at[row * block->left.lane_step], *right = block->right.at;
+    const float *left = block->left.at + row * block->left.lane_step, *right = block->right.at;
     const size_t row_step = block->left.lane_step, terms = block->end - block->begin;
     firn_lanes s[4][2];
     memcpy(s, sums, sizeof s);

@@ -152,13 +152,13 @@ static void cut(firnc_graph *graph, firnc_image *image, const cct *model) {
 }
 
 static firnc_value attend(firnc_graph *graph, const char *layer, firnc_value x, const cct *model) {
-    const uint32_t size = model->hidden_size;
+    const uint32_t size = model->hidden_size, head_size = size / model->heads;
     x = linear(graph, firnc_format("%s.qkv", layer), x, size, 3 * size, false);
     firnc_layer_begin(graph, layer);
     x = firnc_attention(graph, x,
                         (firnc_attention_options){.heads = model->heads,
                                                   .kv_heads = model->heads,
-                                                  .scale = 1 / firn_sqrt((float)(size / model->heads)),
+                                                  .scale = 1 / firn_sqrt((float)head_size),
                                                   .dropout_rate = model->attention_dropout_rate});
     firnc_layer_end(graph);
     x = linear(graph, firnc_format("%s.proj", layer), x, size, size, true);

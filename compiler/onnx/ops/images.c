@@ -73,14 +73,14 @@ static bool read_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, u
 /* The number of windows; with ceil_mode one more may begin in the image or before it and go beyond the padding. */
 static bool count_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, windows *w) {
     const bool up = firnc_onnx_integer(node, "ceil_mode", 0) != 0;
-    for (uint8_t i = 0; i < SIDES; i++) {
+    for (int i = 0; i < SIDES; i++) {
         if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1)
             return firnc_onnx_fail(im, "has a kernel, stride or dilation of 0");
         const int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
-        const int64_t room = w->extent[i] + w->before[i] + w->after[i] - reach;
+        const int64_t padded = w->extent[i] + w->before[i] + w->after[i], room = padded - reach;
         if (room < 0)
             return firnc_onnx_fail(im, "has a window of %lld elements for an image of %lld with its padding",
-                                   (long long)reach, (long long)(room + reach));
+                                   (long long)reach, (long long)padded);
         w->count[i] = room / w->stride[i] + 1;
         w->beyond[i] = 0;
         if (up && room % w->stride[i] != 0 && w->count[i] * w->stride[i] < w->extent[i] + w->before[i]) {
@@ -251,7 +251,7 @@ static firnc_value spread(firnc_onnx_importer *im, firnc_value y, uint8_t axis, 
     if (im->failed || stride == 1)
         return y;
     const firn_shape shape = *firnc_onnx_shape(im, y);
-    int64_t wide[FIRN_RANK_MAX], dims[FIRN_RANK_MAX];
+    int64_t wide[FIRN_RANK_MAX], dims[FIRN_RANK_MAX] = {0};
     for (uint8_t i = 0, at = 0; i < shape.rank; i++) {
         wide[at++] = shape.dims[i];
         if (i == axis)
@@ -266,7 +266,7 @@ static firnc_value spread(firnc_onnx_importer *im, firnc_value y, uint8_t axis, 
 
 /* The padding of a transposed convolution, from what it should make. */
 static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t spatial, windows *w,
-                               int64_t extra[SIDES]) {
+                               const int64_t extra[SIDES]) {
     const int64_t *shape, *pads;
     const uint32_t shaped = firnc_onnx_integers(node, "output_shape", &shape),
                    count = firnc_onnx_integers(node, "pads", &pads);
@@ -338,16 +338,16 @@ bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_
         !read_sides(im, node, "dilations", spatial, w.dilation) ||
         !read_sides(im, node, "output_padding", spatial, extra) || !transposed_padding(im, node, spatial, &w, extra))
         return false;
-    for (uint8_t i = 0; i < SIDES; i++)
+    for (int i = 0; i < SIDES; i++)
         if (w.stride[i] < 1 || w.dilation[i] < 1)
             return firnc_onnx_fail(im, "has a stride or dilation of 0");
     /* a convolution of the image with zeros between its elements, padded with all that a window may reach */
     firnc_value y = channels_last(im, x);
-    for (uint8_t i = x->rank == 5 ? DEPTH : ROWS; i < SIDES; i++)
+    for (int i = x->rank == 5 ? DEPTH : ROWS; i < SIDES; i++)
         y = spread(im, y, (uint8_t)(x->rank == 5 ? 1 + i : i), w.stride[i]);
     windows inner = w;
     int64_t made[SIDES];
-    for (uint8_t i = 0; i < SIDES; i++) {
+    for (int i = 0; i < SIDES; i++) {
         const int64_t reach = (w.kernel[i] - 1) * w.dilation[i];
         inner.stride[i] = 1;
         inner.before[i] = reach;
@@ -413,8 +413,8 @@ static firnc_value pool(firnc_onnx_importer *im, firnc_value y, bool maximum, co
  * side has. */
 static void steps_of(const windows *w, bool turned, int64_t steps[SIDES]) {
     int64_t step = 1;
-    for (uint8_t i = 0; i < SIDES; i++) {
-        const uint8_t side = turned ? i : (uint8_t)(SIDES - 1 - i);
+    for (int i = 0; i < SIDES; i++) {
+        const int side = turned ? i : SIDES - 1 - i;
         steps[side] = step;
         step *= w->extent[side];
     }
@@ -449,8 +449,10 @@ static bool make_map(firnc_onnx_importer *im, const firnc_onnx_value *x, const w
     *m = (window_map){.taps = w->kernel[DEPTH] * w->kernel[ROWS] * w->kernel[COLUMNS],
                       .windows = w->count[DEPTH] * w->count[ROWS] * w->count[COLUMNS],
                       .elements = w->extent[DEPTH] * w->extent[ROWS] * w->extent[COLUMNS]};
-    if (firnc_onnx_count(x) > FIRNC_ONNX_EXACT_MAX || m->taps * m->windows > FIRNC_ONNX_LIST_MAX)
-        return firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", FIRNC_ONNX_EXACT_MAX);
+    if (firnc_onnx_count(x) > FIRNC_ONNX_EXACT_MAX || m->taps * m->windows > FIRNC_ONNX_LIST_MAX) {
+        firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", FIRNC_ONNX_EXACT_MAX);
+        return false;
+    }
     m->list = firnc_allocate((uint64_t)(m->taps * m->windows) * sizeof *m->list);
     m->outside = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 3, (int64_t[]){m->windows, m->taps, 1});
     m->first = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){m->windows, 1});
@@ -466,13 +468,13 @@ static void fill_map(const windows *w, bool turned, window_map *m) {
     for (int64_t i = 0; i < m->windows; i++) {
         int64_t begin[SIDES];
         position_of(i, w->count, begin);
-        for (uint8_t side = 0; side < SIDES; side++)
+        for (int side = 0; side < SIDES; side++)
             begin[side] = begin[side] * w->stride[side] - w->before[side];
         m->first->reals[i] = number_of(begin, numbered);
         for (int64_t t = 0; t < m->taps; t++) {
             int64_t distance[SIDES], element = 0;
             position_of(t, w->kernel, distance);
-            for (uint8_t side = 0; side < SIDES; side++) {
+            for (int side = 0; side < SIDES; side++) {
                 distance[side] *= w->dilation[side];
                 const int64_t at = begin[side] + distance[side];
                 const bool outside = at < 0 || at >= w->extent[side];
@@ -540,7 +542,7 @@ bool firnc_onnx_import_pool(firnc_onnx_importer *im, const firnc_onnx_node *node
         return false;
     firnc_value y = channels_last(im, x);
     if (!maximum && firnc_onnx_integer(node, "count_include_pad", 0) != 0)
-        for (uint8_t i = 0; i < SIDES; i++) { /* padding counts as zeros, and what is beyond it does not count */
+        for (int i = 0; i < SIDES; i++) { /* padding counts as zeros, and what is beyond it does not count */
             y = firnc_onnx_pad(im, y, (uint8_t)(x->rank == 5 ? i + 1 : i), w.before[i], w.after[i], 0);
             w.before[i] = w.after[i] = 0;
         }

@@ -311,7 +311,8 @@ bool firnc_onnx_import_trilu(firnc_onnx_importer *im, const firnc_onnx_node *nod
     const int64_t rows = x->dims[x->rank - 2], columns = x->dims[x->rank - 1];
     firnc_onnx_tensor *mask = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){rows, columns});
     for (uint64_t i = 0; mask != NULL && i < mask->count; i++) {
-        const double beyond = (double)((int64_t)i % columns - (int64_t)i / columns) - diagonal;
+        const int64_t row = (int64_t)i / columns, column = (int64_t)i % columns;
+        const double beyond = (double)(column - row) - diagonal;
         mask->reals[i] = upper ? beyond >= 0 : beyond <= 0;
     }
     const firnc_value zero = firnc_onnx_scalar(im, 0), plain = firnc_onnx_plain_real(im, x);

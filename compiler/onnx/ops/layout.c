@@ -94,7 +94,7 @@ bool firnc_onnx_import_identity(firnc_onnx_importer *im, const firnc_onnx_node *
 
 /* The axes that Unsqueeze makes: the new ones in front of those that are there. */
 static void with_ones(const firnc_onnx_value *x, uint8_t wide, uint32_t ones, uint8_t *order, int64_t *dims) {
-    uint8_t number[FIRN_RANK_MAX], olds = 0, at = 0;
+    uint8_t number[FIRN_RANK_MAX] = {0}, olds = 0, at = 0;
     for (uint8_t i = 0; i < wide; i++)
         if ((ones >> i & 1) != 0) {
             dims[at] = 1;

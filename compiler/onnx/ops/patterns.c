@@ -233,13 +233,12 @@ bool firnc_onnx_match_product(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (!firnc_onnx_is_real(node->inputs[0]->type))
         return true;
     const factors both = {.terms = {node->inputs[0], node->inputs[1]}, .count = 2, .scale = 1};
-    if (match_silu(&both, &x))
-        y = firnc_onnx_made(im, firnc_silu(im->graph, firnc_onnx_raw(im, x)));
-    else if (!factors_of(node, &f))
+    const bool plain = match_silu(&both, &x);
+    if (!plain && !factors_of(node, &f))
         return true;
-    else if (match_gelu(&f, &x, &form))
+    if (!plain && match_gelu(&f, &x, &form))
         y = firnc_onnx_made(im, firnc_gelu(im->graph, firnc_onnx_raw(im, x), form));
-    else if (match_silu(&f, &x))
+    else if (plain || match_silu(&f, &x))
         y = firnc_onnx_made(im, firnc_silu(im->graph, firnc_onnx_raw(im, x)));
     else if (match_rms_norm(&f, &x, &gain, &epsilon)) {
         const firnc_value g = firnc_onnx_plain(im, gain), raw = firnc_onnx_raw(im, x);

@@ -18,9 +18,11 @@ static bool read_number(firnc_onnx_importer *im, const firnc_onnx_node *node, co
                         uint32_t at, int64_t otherwise, int64_t *to) {
     const int64_t *list;
     const uint32_t count = firnc_onnx_integers(node, name, &list);
+    *to = otherwise;
     if (count != 0 && count != length)
         return firnc_onnx_fail(im, "its %s has %u numbers, and takes %u", name, (unsigned)count, (unsigned)length);
-    *to = count == 0 ? otherwise : list[at];
+    if (count != 0)
+        *to = list[at];
     return (*to >= 0 && *to <= UINT16_MAX) ||
            firnc_onnx_fail(im, "its %s has %lld, and 0 to %d are known", name, (long long)*to, UINT16_MAX);
 }
@@ -84,11 +86,15 @@ static bool read_col2im(firnc_onnx_importer *im, const firnc_onnx_node *node, ui
         s->image = image[i];
         s->kernel = kernel[i];
         if (s->image < 1 || s->image > INT32_MAX || s->kernel < 1 || s->kernel > UINT16_MAX || s->stride < 1 ||
-            s->dilation < 1)
-            return firnc_onnx_fail(im, "has an image, block, stride or dilation of 0");
+            s->dilation < 1) {
+            firnc_onnx_fail(im, "has an image, block, stride or dilation of 0");
+            return false;
+        }
         const int64_t room = s->image + s->before + after - ((s->kernel - 1) * s->dilation + 1);
-        if (room < 0)
-            return firnc_onnx_fail(im, "has blocks beyond its image");
+        if (room < 0) {
+            firnc_onnx_fail(im, "has blocks beyond its image");
+            return false;
+        }
         s->windows = room / s->stride + 1;
     }
     return true;

@@ -106,7 +106,7 @@ bool firnc_onnx_import_dequantize(firnc_onnx_importer *im, const firnc_onnx_node
     const int64_t named = firnc_onnx_integer(node, "output_dtype", 0);
     const uint8_t type = named != 0 ? (uint8_t)named : node->inputs[1]->type;
     float limits[2];
-    grid g;
+    grid g = {0};
     const firnc_onnx_node *before =
         quantize_before(im, node, &limits[FIRN_FAKE_QUANTIZE_LOW], &limits[FIRN_FAKE_QUANTIZE_HIGH]);
     if (im->failed || !firnc_onnx_check_cast(im, type))

@@ -32,7 +32,7 @@ static bool read_activations(firnc_onnx_importer *im, const firnc_onnx_node *nod
     const uint32_t each = r->kind == 'L' ? 3 : r->kind == 'G' ? 2 : 1;
     if (a == NULL || a->n_strings == 0)
         return true;
-    if (a->n_strings != each * r->directions)
+    if (a->n_strings != (size_t)each * r->directions)
         return firnc_onnx_fail(im, "has %u activations for %u directions", (unsigned)a->n_strings,
                                (unsigned)r->directions);
     r->relu = r->kind == 'R' && is_word(&a->strings[0], "Relu");
@@ -70,7 +70,7 @@ static bool read_recurrence(firnc_onnx_importer *im, const firnc_onnx_node *node
                                (long long)firnc_onnx_integer(node, "hidden_size", r->hidden), (long long)r->hidden);
     const firnc_onnx_value *bias = node->input_count > 3 ? node->inputs[3] : NULL;
     if (bias != NULL &&
-        (bias->rank != 2 || bias->dims[0] != r->directions || bias->dims[1] != 2 * r->gates * r->hidden))
+        (bias->rank != 2 || bias->dims[0] != r->directions || bias->dims[1] != r->hidden * r->gates * 2))
         return firnc_onnx_fail(im, "has biases of other sizes than its weights");
     if (firnc_onnx_integer(node, "input_forget", 0) != 0)
         return firnc_onnx_fail(im, "has input_forget, which Firn does not have; leave it out");

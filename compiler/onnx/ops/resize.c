@@ -242,7 +242,7 @@ static bool check_words(firnc_onnx_importer *im, const firnc_onnx_node *node) {
 
 bool firnc_onnx_import_resize(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     firnc_onnx_value *x = node->inputs[0];
-    scaling scalings[FIRN_RANK_MAX];
+    scaling scalings[FIRN_RANK_MAX] = {0};
     if (!check_words(im, node) || !read_scalings(im, node, scalings))
         return false;
     const char *mode = firnc_onnx_text(node, "mode", "nearest");

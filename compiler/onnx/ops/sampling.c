@@ -179,8 +179,10 @@ bool firnc_onnx_import_grid_sample(firnc_onnx_importer *im, const firnc_onnx_nod
     for (uint8_t i = 0; i < s.sides; i++) /* the grid has the last side first */
         find_neighbours(im, &s, &s.side[i], firnc_onnx_slice(im, wanted, 1, s.sides - 1 - i, 1, 1));
     firnc_onnx_tensor *first = firnc_onnx_tensor_new(im, FIRNC_ONNX_FLOAT, 2, (int64_t[]){all, 1});
-    for (int64_t i = 0; first != NULL && i < all; i++)
-        first->reals[i] = (float)(i / places * elements);
+    for (int64_t i = 0; first != NULL && i < all; i++) {
+        const int64_t image = i / places;
+        first->reals[i] = (float)(image * elements);
+    }
     const firnc_value begins = firnc_onnx_constant(im, first, FIRN_FLOAT32);
     uint32_t neighbours = 1;
     for (uint8_t i = 0; i < s.sides; i++)

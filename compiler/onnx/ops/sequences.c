@@ -231,8 +231,10 @@ static bool list_parts(firnc_onnx_importer *im, const firnc_onnx_node *maker, se
     history h;
     if (!read_history(im, maker, &h) || !count_source(im, h.source, &to->count))
         return false;
-    if (to->count > PARTS_MAX || h.count > PARTS_MAX)
-        return firnc_onnx_fail(im, "reads a sequence of more than %d parts", PARTS_MAX);
+    if (to->count > PARTS_MAX || h.count > PARTS_MAX) {
+        firnc_onnx_fail(im, "reads a sequence of more than %d parts", PARTS_MAX);
+        return false;
+    }
     to->parts = firnc_allocate((uint64_t)(to->count + h.count + 1) * sizeof *to->parts);
     for (int64_t i = 0; i < to->count; i++) {
         to->parts[i] = firnc_onnx_value_new("");

@@ -246,17 +246,17 @@ static bool check_needs(const firnc_compilation *compilation) {
 }
 
 static uint8_t kind_of(const firnc_job *job) {
-    static const uint8_t kinds[] = {[FIRNC_METRIC_LOSS] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
-                                    [FIRNC_METRIC_PERPLEXITY] = FIRN_FB_METRIC_KIND_PERPLEXITY,
-                                    [FIRNC_METRIC_ACCURACY] = FIRN_FB_METRIC_KIND_ACCURACY,
-                                    [FIRNC_METRIC_MEAN] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
-                                    [FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY] =
-                                        FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY,
-                                    [FIRNC_METRIC_MEAN_IOU] = FIRN_FB_METRIC_KIND_MEAN_IOU,
-                                    [FIRNC_METRIC_DICE] = FIRN_FB_METRIC_KIND_DICE,
-                                    [FIRNC_METRIC_F_BETA] = FIRN_FB_METRIC_KIND_F_BETA_MICRO,
-                                    [FIRNC_METRIC_AUC] = FIRN_FB_METRIC_KIND_AUC,
-                                    [FIRNC_METRIC_MEAN_SQUARED_ERROR] = FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR};
+    static const uint8_t kinds[FIRNC_METRIC_NONE + 1] = {
+        [FIRNC_METRIC_LOSS] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
+        [FIRNC_METRIC_PERPLEXITY] = FIRN_FB_METRIC_KIND_PERPLEXITY,
+        [FIRNC_METRIC_ACCURACY] = FIRN_FB_METRIC_KIND_ACCURACY,
+        [FIRNC_METRIC_MEAN] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
+        [FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY] = FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY,
+        [FIRNC_METRIC_MEAN_IOU] = FIRN_FB_METRIC_KIND_MEAN_IOU,
+        [FIRNC_METRIC_DICE] = FIRN_FB_METRIC_KIND_DICE,
+        [FIRNC_METRIC_F_BETA] = FIRN_FB_METRIC_KIND_F_BETA_MICRO,
+        [FIRNC_METRIC_AUC] = FIRN_FB_METRIC_KIND_AUC,
+        [FIRNC_METRIC_MEAN_SQUARED_ERROR] = FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR};
     if (job->metric == FIRNC_METRIC_F_BETA && job->metric_macro)
         return FIRN_FB_METRIC_KIND_F_BETA_MACRO;
     return kinds[job->metric];

@@ -101,7 +101,7 @@ _Static_assert(FIRN_CROSS_ATTENTION_IN_QUERY == 0 && FIRN_CROSS_ATTENTION_IN_KEY
                "cross_attention reads these");
 
 static bool cross_attention(const firnc_samples *s, const firnc_node *node, place *outputs) {
-    for (uint8_t i = FIRN_CROSS_ATTENTION_IN_QUERY; i <= FIRN_CROSS_ATTENTION_IN_VALUE; i++)
+    for (uint8_t i = FIRN_CROSS_ATTENTION_IN_QUERY; i <= (uint8_t)FIRN_CROSS_ATTENTION_IN_VALUE; i++)
         if (!is_batch(s, node, i) || place_of(s, node, i)->axis != 0)
             return false;
     if (has(node, FIRN_CROSS_ATTENTION_IN_MASK)) {

@@ -159,8 +159,8 @@ static const char *option_of(const firn_host_wanted *wanted, uint32_t stream) {
 
 /* Returns the option of another stream whose records are like those of the file, or NULL. */
 static const char *option_for(const firn_data_layout *layout, const firn_host_wanted *wanted) {
-    for (uint32_t i = 0; i < wanted->stream_count; i++)
-        if (wanted->streams[i].record_elements == firn_data_record_elements(layout) &&
+    for (uint32_t i = 0; i < FIRN_HOST_STREAMS; i++)
+        if (i < wanted->stream_count && wanted->streams[i].record_elements == firn_data_record_elements(layout) &&
             wanted->streams[i].element == layout->element)
             return option_of(wanted, i);
     return NULL;

@@ -7,6 +7,7 @@
 #include "runtime/float_environment.h"
 
 enum { ROWS = 17, TERMS = 70, COLUMNS = 33, SCRATCH = 64 * 1024, PRODUCTS = 3 };
+enum { X = ROWS * TERMS, WEIGHT = COLUMNS * TERMS, Y = ROWS * COLUMNS }; /* elements */
 
 /* Factors of bfloat16 with exponents from `exponent` to exponent + 7, of which one in sixteen is subnormal or zero. */
 typedef struct factors {
@@ -38,22 +39,21 @@ static bool agrees(firn_find_kernel engine, firn_find_kernel portable, uint8_t k
     static const uint32_t exponents[PRODUCTS] = {123, 60, 188};
     static const uint32_t x_dims[] = {ROWS, TERMS}, weight_dims[] = {COLUMNS, TERMS}, y_dims[] = {ROWS, COLUMNS};
     _Alignas(64) uint8_t scratch[SCRATCH];
-    _Alignas(16) uint16_t x[ROWS * TERMS], weight[COLUMNS * TERMS];
-    _Alignas(16) float sums[2][ROWS * COLUMNS];
+    _Alignas(16) uint16_t x[X], weight[WEIGHT];
+    _Alignas(16) float sums[2][Y];
     const firn_reduction reduction = {.kind = kind,
                                       .accumulator = FIRN_FLOAT32,
                                       .output = FIRN_FLOAT32,
                                       .chunk = kind == FIRN_REDUCTION_PAIRS ? 2 : 32};
-    const firn_tensor inputs[] = {{x, ROWS * TERMS, x_dims, FIRN_BFLOAT16, 2},
-                                  {weight, COLUMNS * TERMS, weight_dims, FIRN_BFLOAT16, 2}};
+    const firn_tensor inputs[] = {{x, X, x_dims, FIRN_BFLOAT16, 2}, {weight, WEIGHT, weight_dims, FIRN_BFLOAT16, 2}};
     const int64_t layout = 0;
     bool equal = true;
     for (uint32_t i = 0; i < PRODUCTS && equal; i++) {
         factors f = {.seed = i, .exponent = exponents[i]};
-        fill(x, ROWS * TERMS, &f);
-        fill(weight, COLUMNS * TERMS, &f);
+        fill(x, X, &f);
+        fill(weight, WEIGHT, &f);
         for (uint32_t s = 0; s < 2 && equal; s++) {
-            const firn_tensor y = {sums[s], ROWS * COLUMNS, y_dims, FIRN_FLOAT32, 2};
+            const firn_tensor y = {sums[s], Y, y_dims, FIRN_FLOAT32, 2};
             firn_kernel_call call = {.inputs = inputs,
                                      .outputs = &y,
                                      .integers = &layout,
@@ -64,7 +64,8 @@ static bool agrees(firn_find_kernel engine, firn_find_kernel portable, uint8_t k
                                      .slot_bytes = SCRATCH};
             equal = run(s == 0 ? engine : portable, &call);
         }
-        equal = equal && memcmp(sums[0], sums[1], sizeof sums[0]) == 0;
+        const void *first = sums[0], *second = sums[1]; /* as bytes: NaNs are equal, and zeros of two signs are not */
+        equal = equal && memcmp(first, second, sizeof sums[0]) == 0;
     }
     return equal;
 }
