@@ -57,6 +57,14 @@ void tensor_free(firn_tensor *tensor) {
     *tensor = (firn_tensor){0};
 }
 
+void tensor_free_each(firn_tensor *first, ...) {
+    va_list others;
+    va_start(others, first);
+    for (firn_tensor *tensor = first; tensor != NULL; tensor = va_arg(others, firn_tensor *))
+        tensor_free(tensor);
+    va_end(others);
+}
+
 uint32_t draw(uint32_t *state, uint32_t limit) {
     *state ^= *state << 13;
     *state ^= *state >> 17;

@@ -17,6 +17,8 @@ static const uint8_t last_real_type = FIRN_CBFLOAT16;
 firn_tensor tensor_new(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 firn_tensor tensor_copy(const firn_tensor *from);
 void tensor_free(firn_tensor *tensor);
+/* Frees several tensors; NULL ends the list. */
+void tensor_free_each(firn_tensor *first, ...) __attribute__((sentinel));
 
 /* Fills with numbers in (-spread, spread) that depend on the seed. */
 void tensor_fill(firn_tensor *tensor, uint32_t seed, float spread);

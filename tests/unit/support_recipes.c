@@ -102,6 +102,12 @@ void test_run_passes(firnc_compilation *compilation, firnc_pass last) {
     }
 }
 
+firnc_compilation test_compilation_through(const test_recipe *recipe, firnc_pass last) {
+    firnc_compilation compilation = test_compilation(recipe);
+    test_run_passes(&compilation, last);
+    return compilation;
+}
+
 firnc_bytes test_seal(const firnc_compilation *compilation, const uint8_t public_key[64]) {
     firnc_payload payload;
     firnc_bytes file;

@@ -44,6 +44,9 @@ firnc_compilation test_compilation(const test_recipe *recipe);
 /* Runs the passes up to and including `last`; asserts that each succeeds. */
 void test_run_passes(firnc_compilation *compilation, firnc_pass last);
 
+/* Makes a compilation and runs its passes up to `last`. */
+firnc_compilation test_compilation_through(const test_recipe *recipe, firnc_pass last);
+
 /* Writes the plan of a compilation after all passes, unsigned and with its report. */
 firnc_bytes test_seal(const firnc_compilation *compilation, const uint8_t public_key[64]);
 

@@ -1,6 +1,7 @@
 /* See support_test.h. */
 #include "tests/unit/support_test.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { TESTS_MAX = 128 }; /* of a program, which has at least one; cmocka skips the entries without a name */
@@ -16,13 +17,50 @@ void support_test_add(const char *name, CMUnitTestFunction test) {
     tests[count++] = (struct CMUnitTest){.name = name, .test_func = test};
 }
 
-int support_test_run(const support_fixture *fixture) {
+static void (*fixtures[SUPPORT_WHENS])(void);
+
+void support_fixture_add(support_when when, void (*run)(void)) {
+    fixtures[when] = run;
+}
+
+static int run_fixture(support_when when) {
+    if (fixtures[when] != NULL)
+        fixtures[when]();
+    return 0;
+}
+
+static int before_all(void **state) {
+    (void)state;
+    return run_fixture(SUPPORT_BEFORE_ALL);
+}
+
+static bool is_over; /* without a fault in what is done after all tests, which cmocka does not count */
+
+static int after_all(void **state) {
+    (void)state;
+    run_fixture(SUPPORT_AFTER_ALL);
+    is_over = true;
+    return 0;
+}
+
+static int before_each(void **state) {
+    (void)state;
+    return run_fixture(SUPPORT_BEFORE_EACH);
+}
+
+static int after_each(void **state) {
+    (void)state;
+    return run_fixture(SUPPORT_AFTER_EACH);
+}
+
+int support_test_run(void) {
     if (count == 0)
         abort();
-    const support_fixture none = {0}, *f = fixture != NULL ? fixture : &none;
     for (size_t i = 0; i < count; i++) {
-        tests[i].setup_func = f->before_each;
-        tests[i].teardown_func = f->after_each;
+        tests[i].setup_func = before_each;
+        tests[i].teardown_func = after_each;
     }
-    return cmocka_run_group_tests(tests, f->before_all, f->after_all);
+    is_over = false;
+    const int failed = cmocka_run_group_tests(tests, before_all, after_all);
+    return failed + (is_over ? 0 : 1);
 }

@@ -157,8 +157,7 @@ TEST(test_loss_gradients) {
 /* A gradient that is 5 % too large must be detected. */
 TEST(test_check_can_fail) {
     test_recipe recipe = test_mlp_recipe();
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     for (uint32_t i = 0; i < compilation.graph->node_count; i++)
         if (compilation.graph->nodes[i].code == FIRN_OP_loss_seed)
             compilation.graph->nodes[i].reals[0] = 1.05f;
@@ -169,16 +168,14 @@ TEST(test_check_can_fail) {
 /* Two micro-batches of one sample must give the gradient of one batch of two samples. */
 TEST(test_accumulation) {
     test_recipe recipe = test_gpt2_recipe();
-    firnc_compilation whole = test_compilation(&recipe);
-    test_run_passes(&whole, firnc_lower);
+    firnc_compilation whole = test_compilation_through(&recipe, firnc_lower);
     test_machine one = test_machine_apart(whole.graph, SEED);
     test_fill_inputs(&one, recipe.gpt2.vocab_size, 1);
     test_machine_run(&one, FIRNC_PHASE_MICRO_BATCH, 0, 0);
 
     test_recipe halves = recipe;
     halves.job.data.micro_batch_size = 1;
-    firnc_compilation parts = test_compilation(&halves);
-    test_run_passes(&parts, firnc_lower);
+    firnc_compilation parts = test_compilation_through(&halves, firnc_lower);
     test_machine two = test_machine_apart(parts.graph, SEED);
     const char *const inputs[] = {"input_ids", "labels"};
     for (uint32_t micro = 0; micro < 2; micro++) {
@@ -204,8 +201,7 @@ TEST(test_accumulation) {
 TEST(test_tied_weight) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     const firnc_graph *graph = compilation.graph;
     const firnc_node *rows = test_find_node(graph, FIRN_OP_embedding_backward, "transformer.wte");
     assert_int_equal(rows->input_count, 3);
@@ -226,8 +222,7 @@ TEST(test_gradient_type) {
         test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
         if (single)
             recipe.job.precision.gradient_type = FIRN_FLOAT32;
-        firnc_compilation compilation = test_compilation(&recipe);
-        test_run_passes(&compilation, firnc_lower);
+        firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
         const firnc_graph *graph = compilation.graph;
         uint8_t expected = single ? FIRN_FLOAT32 : FIRN_CBFLOAT16;
         for (uint32_t i = 0; i < graph->node_count; i++) {
@@ -680,8 +675,7 @@ TEST(test_layout_types) {
 TEST(test_backward_levels) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_differentiate);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_differentiate);
     const firnc_node *head = test_find_node(compilation.graph, FIRN_OP_linear_backward_weight, "lm_head");
     assert_int_equal(head->level, 0);
     assert_int_equal(head->origin, FIRNC_ORIGIN_RULE);
@@ -696,8 +690,7 @@ TEST(test_backward_levels) {
 /* A parameter that does not affect the loss is refused. */
 TEST(test_unused_parameter) {
     test_recipe recipe = test_mlp_recipe();
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_autocast);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_autocast);
     firnc_parameter(compilation.graph, "idle", 1, (uint32_t[]){3}, (firnc_init){.a = 1}, false);
     assert_false(firnc_differentiate(&compilation));
 }

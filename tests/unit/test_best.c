@@ -90,16 +90,14 @@ TEST(a_log_gives_back_the_best_and_the_count) {
 
 static char path[128];
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
     snprintf(path, sizeof path, "%s/firn-best-XXXXXX", P_tmpdir);
     int file = mkstemp(path);
-    return file < 0 || close(file) != 0;
+    assert_true(file >= 0 && close(file) == 0);
 }
 
-static int end(void **state) {
-    (void)state;
-    return unlink(path);
+AFTER_ALL {
+    assert_int_equal(unlink(path), 0);
 }
 
 static const uint8_t plan_hash[32] = {1}, data_hash[32] = {2}, other_hash[32] = {3};
@@ -234,8 +232,4 @@ TEST(damaged_values_are_none) {
         free(history.list);
         cli_log_end(&log, false);
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

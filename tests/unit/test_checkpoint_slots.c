@@ -53,8 +53,7 @@ static int read_slot(void *context, uint64_t offset, void *bytes, uint32_t count
     return part.storage.read(context, offset, bytes, count);
 }
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_EACH {
     support_flash_make(&flash, BOTH, UNIT, ERASE, 0xff);
     support_flash_make(&put_aside, BOTH, UNIT, ERASE, 0xff);
     support_flash_part_make(&part, &flash, 0, BOTH);
@@ -71,14 +70,11 @@ static int begin(void **state) {
     support_bigram_eval(&eval_plan, &settings);
     settings.seed++;
     support_bigram(&other_plan, &settings);
-    return 0;
 }
 
-static int end(void **state) {
-    (void)state;
+AFTER_EACH {
     support_flash_free(&flash);
     support_flash_free(&put_aside);
-    return 0;
 }
 
 static void open_as(opened *opened, const signed_plan *of, const uint8_t *device_key) {
@@ -618,8 +614,4 @@ TEST(refuses_slots_that_cannot_be) {
     assert_int_equal(firn_save(&one.firn), FIRN_OK);
     assert_int_equal(record_in(0).sequence, 2);
     assert_true(slot_at(1)[0] == 0xff);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = begin, .after_each = end});
 }

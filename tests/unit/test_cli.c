@@ -19,16 +19,14 @@
 
 static char path[128];
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
     snprintf(path, sizeof path, "%s/firn-log-XXXXXX", P_tmpdir);
     int file = mkstemp(path);
-    return file < 0 || close(file) != 0;
+    assert_true(file >= 0 && close(file) == 0);
 }
 
-static int end(void **state) {
-    (void)state;
-    return unlink(path);
+AFTER_ALL {
+    assert_int_equal(unlink(path), 0);
 }
 
 static char model[] = "a \"model\" \\ \n\xff name";
@@ -406,8 +404,4 @@ TEST(an_output_without_a_row_for_each_sample_is_refused) {
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(unlink(names[i]), 0);
     assert_int_equal(rmdir(folder), 0);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -24,8 +24,12 @@ static char message[2048];
 /* What the streams hold: records, targets, and two tables of constants, whose rows the records of a batch repeat. */
 static float streams_of[STREAMS][RECORDS * IN];
 
-static int prepare(void **state) {
-    (void)state;
+static void keep_message(void *context, const char *line) {
+    (void)context;
+    snprintf(message, sizeof message, "%s", line);
+}
+
+BEFORE_ALL {
     const uint32_t elements[STREAMS] = {IN, OUT, IN, IN};
     uint32_t random = 5;
     for (uint32_t s = 0; s < STREAMS; s++)
@@ -37,12 +41,8 @@ static int prepare(void **state) {
     streams_of[2][1] = streams_of[2][1 + BATCH * IN] = 0x1p-140f; /* below the least float16 */
     streams_of[2][2] = streams_of[2][2 + BATCH * IN] = -0.0f;
     streams_of[2][3] = streams_of[2][3 + BATCH * IN] = 1 + 0x1p-8f; /* a tie of bfloat16 */
-    return firnc_key_generate(&key) ? 0 : -1;
-}
-
-static void keep_message(void *context, const char *line) {
-    (void)context;
-    snprintf(message, sizeof message, "%s", line);
+    firnc_messages_to(keep_message, NULL);
+    assert_true(firnc_key_generate(&key));
 }
 
 /* --- the network -------------------------------------------------------------------------------------------------- */
@@ -279,9 +279,4 @@ TEST(misuse_aborts) {
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     }
-}
-
-int main(void) {
-    firnc_messages_to(keep_message, NULL);
-    return support_test_run(&(support_fixture){.before_all = prepare});
 }

@@ -65,8 +65,7 @@ static void set_region(uint32_t i, uint8_t kind, uint64_t bytes) {
     good.region_bytes[i] = bytes;
 }
 
-static int set_up(void **state) {
-    (void)state;
+BEFORE_EACH {
     memset(&good, 0, sizeof good);
     memset(file, 0xee, sizeof file);
     good.format_major = FIRN_FORMAT_MAJOR;
@@ -103,7 +102,6 @@ static int set_up(void **state) {
     set_region(CONSTANT, FIRN_FB_REGION_KIND_CONSTANT, 65);
     set_region(SLOW_CONSTANT, FIRN_FB_REGION_KIND_SLOW_CONSTANT, 72);
     firn_header_encode(&good, file);
-    return 0;
 }
 
 static bool is_zero(const firn_header *header) {
@@ -592,8 +590,4 @@ TEST(what_begins_as_a_plan_does) {
     assert_false(firn_is_plan(NULL, 0));
     bytes[7] ^= 1;
     assert_false(firn_is_plan(bytes, sizeof bytes));
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = set_up});
 }

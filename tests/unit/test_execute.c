@@ -172,8 +172,7 @@ static uint8_t *bind(uint32_t count) {
     return written;
 }
 
-static int fill_many(void **unused) {
-    (void)unused;
+BEFORE_ALL {
     for (uint32_t i = 0; i < MOST_INPUTS; i++)
         many_inputs[i] = i % 3 == 0 ? FIRN_ABSENT : i % 3;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++)
@@ -182,7 +181,6 @@ static int fill_many(void **unused) {
         many_integers[i] = INT64_MIN + i;
         many_reals[i] = 0.5f * (float)i;
     }
-    return 0;
 }
 
 /* The block has exactly the bytes that were asked for, and nothing else is written. */
@@ -255,8 +253,4 @@ TEST(sizes_do_not_overflow) {
     assert_true(firn_execute_prepared_bytes(&all) > most * sizeof(firn_prepared_op));
     assert_true(firn_execute_prepared_bytes(&all) < most * 1024);
     assert_int_equal(firn_execute_prepared_bytes(&none), 0);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = fill_many});
 }

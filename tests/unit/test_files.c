@@ -44,15 +44,13 @@ static const char *inside(const char *name) {
     return firnc_format("%s/%s", folder, name);
 }
 
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) == NULL ? -1 : 0;
+BEFORE_ALL {
+    assert_non_null(mkdtemp(folder));
 }
 
-static int remove_folder(void **state) {
-    (void)state;
+AFTER_ALL {
     (void)unlink(inside("written"));
-    return rmdir(folder); /* rmdir fails if any other file was left in the folder */
+    assert_int_equal(rmdir(folder), 0); /* rmdir fails if any other file was left in the folder */
 }
 
 TEST(a_name_is_synced_with_its_folder) {
@@ -192,8 +190,4 @@ TEST(a_text_grows) {
     assert_int_equal(text.length, 3000);
     assert_int_equal(strlen(text.text), 3000);
     assert_memory_equal(text.text + 2997, "abc", 4);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_folder, .after_all = remove_folder});
 }

@@ -19,6 +19,10 @@ static void keep_message(void *context, const char *line) {
     snprintf(message, sizeof message, "%s", line);
 }
 
+BEFORE_ALL {
+    firnc_messages_to(keep_message, NULL);
+}
+
 /* --- a graph ------------------------------------------------------------------------------------------------------ */
 
 static const firnc_init gauss = {.rule = FIRNC_INIT_NORMAL, .b = 1};
@@ -297,9 +301,4 @@ TEST(merged_values) {
                 assert_true(weight[at] == (float)(10 * (at + 1)) + 0.5f * product[o][i]);
             }
     }
-}
-
-int main(void) {
-    firnc_messages_to(keep_message, NULL);
-    return support_test_run(NULL);
 }

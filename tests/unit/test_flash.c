@@ -32,21 +32,18 @@ typedef struct behaviour {
 static char folder[64], port[128], file[128];
 static signed_plan plan;
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
     snprintf(folder, sizeof folder, "%s/firn-flash-XXXXXX", P_tmpdir);
-    if (mkdtemp(folder) == NULL)
-        return 1;
+    assert_non_null(mkdtemp(folder));
     snprintf(port, sizeof port, "%s/port", folder);
     snprintf(file, sizeof file, "%s/plan", folder);
     support_bigram(&plan, &support_settings);
     FILE *to = fopen(file, "wb");
-    return to == NULL || fwrite(plan.file, 1, plan.bytes, to) != plan.bytes || fclose(to) != 0;
+    assert_true(to != NULL && fwrite(plan.file, 1, plan.bytes, to) == plan.bytes && fclose(to) == 0);
 }
 
-static int end(void **state) {
-    (void)state;
-    return unlink(file) != 0 || unlink(port) != 0 || rmdir(folder) != 0;
+AFTER_ALL {
+    assert_true(unlink(file) == 0 && unlink(port) == 0 && rmdir(folder) == 0);
 }
 
 /* The answer to a frame; *offset is how much of the plan the device has. */
@@ -172,8 +169,4 @@ TEST(what_a_device_answers_is_not_taken_on_trust) {
         if (status != cases[i].status || strstr(said, cases[i].said) == NULL)
             fail_msg("case %zu: exit %d, %s", i, status, said);
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

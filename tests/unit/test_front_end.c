@@ -26,9 +26,8 @@ static void keep_message(void *context, const char *line) {
     snprintf(message, sizeof message, "%s", line);
 }
 
-static int make_key(void **state) {
-    (void)state;
-    return firnc_key_generate(&key) ? 0 : -1;
+BEFORE_ALL {
+    assert_true(firnc_key_generate(&key));
 }
 
 /* --- the network -------------------------------------------------------------------------------------------------- */
@@ -827,8 +826,4 @@ TEST(a_program_survives_a_lack_of_memory) {
     firnc_memory_release(mark);
     assert_int_equal(calls, 1);
     assert_non_null(strstr(message, "out of memory"));
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_key});
 }

@@ -38,15 +38,13 @@ static void expect_step(expected_step step) {
     steps[step_count++] = step;
 }
 
-static int read_golden(void **state) {
-    (void)state;
+BEFORE_ALL {
 #define SCALER_SEQUENCE(name, settings) begin_sequence(name, settings);
 #define SCALER_STEP(...)                expect_step((expected_step){__VA_ARGS__});
 #include "tests/golden/grad_scaler.def"
 #undef SCALER_SEQUENCE
 #undef SCALER_STEP
     sequences[sequence_count].first = step_count;
-    return 0;
 }
 
 /* --- the data: one record a step ---------------------------------------------------------------------------------- */
@@ -190,8 +188,4 @@ TEST(follows_the_rules) {
 TEST(follows_them_after_a_restore) {
     for (uint32_t i = 0; i < sequence_count; i++)
         run_sequence(&sequences[i], true);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = read_golden});
 }

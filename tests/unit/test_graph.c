@@ -373,8 +373,7 @@ TEST(the_longest_names_are_accepted) {
 /* --- architectures ------------------------------------------------------------------------------------------------ */
 
 static const firnc_graph *built(const test_recipe *recipe) {
-    firnc_compilation compilation = test_compilation(recipe);
-    test_run_passes(&compilation, firnc_infer_shapes);
+    firnc_compilation compilation = test_compilation_through(recipe, firnc_infer_shapes);
     return compilation.graph;
 }
 

@@ -55,17 +55,15 @@ static bool exists(const char *name) {
     return access(at(name), F_OK) == 0;
 }
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
     strcpy(folder, P_tmpdir "/firn-test-XXXXXX");
-    return mkdtemp(folder) == NULL;
+    assert_non_null(mkdtemp(folder));
 }
 
-static int end(void **state) {
-    (void)state;
+AFTER_ALL {
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    assert_int_equal(system(command), 0);
 }
 
 /* --- plan --- */
@@ -640,8 +638,4 @@ TEST(a_large_file_that_changes_is_an_error) {
         firn_host_data_close(&data);
         assert_int_equal(unlink(at("moved")), 0);
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -199,18 +199,18 @@ static void run_file(const char *name) {
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-static int set_up(void **state) {
-    (void)state;
+static void set_up(void) {
     plan_count = small_plans_make(plans);
     support_find_sets("plain " SUPPORT_ALL_SETS);
-    return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+BEFORE_ALL {
+    set_up();
+}
+
+AFTER_ALL {
     for (uint32_t i = 0; i < plan_count; i++)
         compiled_plan_free(&plans[i]);
-    return 0;
 }
 
 /* A plan that is read and written without a change has the same bytes; it runs alike in every way. */
@@ -304,8 +304,8 @@ int main(int argument_count, char **arguments) {
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_what);
     if (argument_count < 2)
-        return support_test_run(&(support_fixture){.before_all = set_up, .after_all = tear_down});
-    set_up(NULL);
+        return support_test_run();
+    set_up();
     if (strchr(arguments[1], '.') != NULL) {
         run_file(arguments[1]);
         return diverged == 0 ? 0 : 1;

@@ -48,14 +48,7 @@ static tensors tensors_new(const setting *s) {
 }
 
 static void tensors_free(tensors *t) {
-    tensor_free(&t->qkv);
-    tensor_free(&t->dy);
-    tensor_free(&t->y);
-    tensor_free(&t->maxima);
-    tensor_free(&t->sums);
-    tensor_free(&t->scratch);
-    tensor_free(&t->dqkv);
-    tensor_free(&t->backward_scratch);
+    tensor_free_each(&t->qkv, &t->dy, &t->y, &t->maxima, &t->sums, &t->scratch, &t->dqkv, &t->backward_scratch, NULL);
 }
 
 static firn_reduction reduction_of(const setting *s, uint32_t chunk) {

@@ -46,8 +46,7 @@ static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *
  * same source is far slower there. */
 static const firn_kernel_set *portable;
 
-static int find_sets(void **state) {
-    (void)state;
+BEFORE_ALL {
     portable = firn_kernel_set_choose("fma");
     if (portable == NULL)
         portable = firn_kernel_set_choose("plain");
@@ -59,14 +58,11 @@ static int find_sets(void **state) {
                       ? (firn_parallel){.threads = 1}
                       : (firn_parallel){.context = pools[i], .run = run_in_pool, .threads = thread_counts[i]};
     }
-    return 0;
 }
 
-static int stop_threads(void **state) {
-    (void)state;
+AFTER_ALL {
     for (int i = 0; i < COUNTS; i++)
         firn_host_threads_stop(pools[i]);
-    return 0;
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
@@ -504,8 +500,4 @@ TEST(blocks_larger_than_a_slot) {
 /* Sums over more than one block of 4,096 elements, of exponentials that may be subnormal. */
 TEST(rows_of_several_blocks) {
     check((setting){.batch = 1, .steps = 4131, .heads = 1, .kv_heads = 1, .size = 1, .causal = true, .filling = WIDE});
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = find_sets, .after_all = stop_threads});
 }

@@ -39,10 +39,7 @@ static void check_elements(uint16_t code, uint8_t inputs, test_call settings, ui
         call.outputs[0].type = out_type;
         run_kernel(code, &call);
         assert_same(&expected, &call.outputs[0], "elementwise");
-        tensor_free(&a);
-        tensor_free(&b);
-        tensor_free(&y);
-        tensor_free(&expected);
+        tensor_free_each(&a, &b, &y, &expected, NULL);
     }
 }
 
@@ -140,8 +137,7 @@ TEST(dropout_drops_the_rate) {
     for (size_t i = 0; i < y.elements; i++)
         zeros += get(&y, i) == 0.0f;
     assert_in_range(zeros, 29000, 31000);
-    tensor_free(&x);
-    tensor_free(&y);
+    tensor_free_each(&x, &y, NULL);
 }
 
 /* --- broadcasts --------------------------------------------------------------------------------------------------- */
@@ -159,10 +155,7 @@ TEST(add_repeats_b) {
         test_call call = {.input_count = 2, .output_count = 1, .inputs = {a, b}, .outputs = {y}};
         run_kernel(FIRN_OP_add, &call);
         assert_same(&expected, &y, "add");
-        tensor_free(&a);
-        tensor_free(&b);
-        tensor_free(&y);
-        tensor_free(&expected);
+        tensor_free_each(&a, &b, &y, &expected, NULL);
     }
 }
 
@@ -185,9 +178,7 @@ TEST(sum_leading) {
             test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {1}};
             run_kernel(FIRN_OP_sum_leading, &call);
             assert_same(&expected, &y, "sum_leading");
-            tensor_free(&x);
-            tensor_free(&y);
-            tensor_free(&expected);
+            tensor_free_each(&x, &y, &expected, NULL);
         }
 }
 
@@ -218,10 +209,7 @@ TEST(embeddings) {
             test_call call = {.input_count = 2, .output_count = 1, .inputs = {ids, table}, .outputs = {y}};
             run_kernel(FIRN_OP_embedding, &call);
             assert_same(&expected, &y, "embedding");
-            tensor_free(&ids);
-            tensor_free(&table);
-            tensor_free(&y);
-            tensor_free(&expected);
+            tensor_free_each(&ids, &table, &y, &expected, NULL);
         }
 }
 
@@ -250,11 +238,7 @@ static void check_embedding_backward(uint8_t type, uint32_t width, int start) {
                       .integers = {WORDS}};
     run_kernel(FIRN_OP_embedding_backward, &call);
     assert_same(&expected, &call.outputs[FIRN_EMBEDDING_BACKWARD_OUT_DTABLE], "embedding_backward");
-    tensor_free(&ids);
-    tensor_free(&dy);
-    tensor_free(&before);
-    tensor_free(&dtable);
-    tensor_free(&expected);
+    tensor_free_each(&ids, &dy, &before, &dtable, &expected, NULL);
 }
 
 TEST(embedding_gradients) {
@@ -283,11 +267,7 @@ TEST(leading_rows) {
             set(&expected, e, e < rows.elements ? get(&rows, e) : 0.0f);
         run_kernel(FIRN_OP_leading_rows_backward, &call);
         assert_same(&expected, &back, "leading_rows_backward");
-        tensor_free(&table);
-        tensor_free(&rows);
-        tensor_free(&expected_rows);
-        tensor_free(&expected);
-        tensor_free(&back);
+        tensor_free_each(&table, &rows, &expected_rows, &expected, &back, NULL);
     }
 }
 
@@ -318,10 +298,8 @@ static norm norm_new(uint8_t type, uint8_t out_type, uint32_t width) {
 }
 
 static void norm_free(norm *t) {
-    firn_tensor *all[] = {&t->x,    &t->dy,         &t->gain, &t->bias,  &t->y,
-                          &t->mean, &t->reciprocal, &t->dx,   &t->dgain, &t->dbias};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        tensor_free(all[i]);
+    tensor_free_each(&t->x, &t->dy, &t->gain, &t->bias, &t->y, &t->mean, &t->reciprocal, &t->dx, &t->dgain, &t->dbias,
+                     NULL);
 }
 
 static void expect_norm_row(norm *e, const norm *t, size_t row, uint8_t affine, float epsilon) {
@@ -556,10 +534,8 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, boo
                           .outputs = {in_place ? logits : dlogits}};
     run_kernel(FIRN_OP_cross_entropy_backward, &backward);
     assert_same(&e_dlogits, &backward.outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS], "cross_entropy_backward");
-    firn_tensor *all[] = {&logits,  &labels, &loss,     &maxima, &sums,     &dloss,
-                          &dlogits, &e_loss, &e_maxima, &e_sums, &e_dlogits};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        tensor_free(all[i]);
+    tensor_free_each(&logits, &labels, &loss, &maxima, &sums, &dloss, &dlogits, &e_loss, &e_maxima, &e_sums, &e_dlogits,
+                     NULL);
     free(e);
     free(losses);
 }
@@ -585,9 +561,7 @@ TEST(a_zero_maximum_is_positive) {
     run_kernel(FIRN_OP_cross_entropy, &call);
     assert_int_equal(firn_bits(get(&maximum, 0)), 0);
     assert_true(get(&sum, 0) == 20.0f);
-    firn_tensor *all[] = {&logits, &labels, &loss, &maximum, &sum};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        tensor_free(all[i]);
+    tensor_free_each(&logits, &labels, &loss, &maximum, &sum, NULL);
 }
 
 static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
@@ -614,9 +588,7 @@ static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
     run_kernel(FIRN_OP_mean_squared_error_backward, &backward);
     assert_same(&expected_gradient, &backward.outputs[FIRN_MEAN_SQUARED_ERROR_BACKWARD_OUT_DPREDICTION],
                 "mean_squared_error_backward");
-    firn_tensor *all[] = {&prediction, &target, &loss, &dloss, &expected, &gradient, &expected_gradient};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        tensor_free(all[i]);
+    tensor_free_each(&prediction, &target, &loss, &dloss, &expected, &gradient, &expected_gradient, NULL);
     free(squares);
 }
 
@@ -635,8 +607,7 @@ TEST(loss_seed) {
     call.input_count = 0;
     run_kernel(FIRN_OP_loss_seed, &call);
     assert_true(get(&dloss, 0) == 0.25f);
-    tensor_free(&scale);
-    tensor_free(&dloss);
+    tensor_free_each(&scale, &dloss, NULL);
 }
 
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
@@ -661,9 +632,7 @@ TEST(metric_mean_keeps_what_rounding_loses) {
     set(&value, 0, -INFINITY);
     run_kernel(FIRN_OP_metric_mean, &call);
     assert_int_equal(firn_bits(get(&sum, 0)), FIRN_NAN_BITS);
-    tensor_free(&value);
-    tensor_free(&sum);
-    tensor_free(&count);
+    tensor_free_each(&value, &sum, &count, NULL);
 }
 
 TEST(metric_accuracy) {
@@ -684,10 +653,7 @@ TEST(metric_accuracy) {
     run_kernel(FIRN_OP_metric_accuracy, &call);
     assert_int_equal(*right, 1005);
     assert_int_equal(*counted, 13);
-    tensor_free(&logits);
-    tensor_free(&labels);
-    tensor_free(&correct);
-    tensor_free(&count);
+    tensor_free_each(&logits, &labels, &correct, &count, NULL);
 }
 
 static bool has_kernel(uint16_t op) {

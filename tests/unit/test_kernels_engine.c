@@ -18,11 +18,9 @@
 #include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
-static int find_sets(void **state) {
-    (void)state;
+BEFORE_ALL {
     support_find_sets("avx2 avx512 amx avx512bf16 neon");
     support_add_models(SUPPORT_ENGINES);
-    return 0;
 }
 
 static const firn_reduction kinds[] = {{FIRN_REDUCTION_EVEN_ODD_BLOCKS, FIRN_FLOAT32, FIRN_FLOAT32, 32},
@@ -211,9 +209,7 @@ static void check_backward_weight(layer *l) {
     call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST] = first;
     call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = some;
     check(FIRN_OP_linear_backward_weight_rows, &call, &part, l->place);
-    tensor_free(&part);
-    tensor_free(&out);
-    tensor_free(&expected);
+    tensor_free_each(&part, &out, &expected, NULL);
 }
 
 /* The sum of all rows continues from that of the first ones, whole blocks of terms. */
@@ -244,9 +240,7 @@ static void check_continued(const layer *l) {
     call.outputs[0] = out;
     test_call_run(firn_kernel_add_weight, &call);
     assert_same(&expected, &out, l->place);
-    tensor_free(&out);
-    tensor_free(&expected);
-    tensor_free(&begun);
+    tensor_free_each(&out, &expected, &begun, NULL);
 }
 
 static void check_layer(shape s, int layout, const firn_reduction *reduction, uint8_t out_type, numbers which) {
@@ -273,9 +267,7 @@ static void check_layer(shape s, int layout, const firn_reduction *reduction, ui
     check_backward_input(&l);
     check_backward_weight(&l);
     check_continued(&l);
-    firn_tensor *const all[] = {&l.x, &l.weight, &l.bias, &l.dy, &l.y, &l.dx, &l.dweight, &l.rounded};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        tensor_free(all[i]);
+    tensor_free_each(&l.x, &l.weight, &l.bias, &l.dy, &l.y, &l.dx, &l.dweight, &l.rounded, NULL);
 }
 
 /* Each of the extents is the number of terms of one op. */
@@ -334,9 +326,7 @@ static void check_batches(uint32_t batches, shape s, int turns, const firn_reduc
                       .reductions = {*reduction}};
     snprintf(place, sizeof place, "kind %u, %u of %ux%ux%u, turns %d", reduction->kind, batches, s.n, s.k, s.o, turns);
     check(FIRN_OP_matmul, &call, &expected, place);
-    firn_tensor *const all[] = {&a, &b, &y, &expected};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        tensor_free(all[i]);
+    tensor_free_each(&a, &b, &y, &expected, NULL);
 }
 
 TEST(batches) {
@@ -379,9 +369,7 @@ static void check_bits(const firn_kernel_set *portable, const firn_reduction *re
     snprintf(place, sizeof place, "kind %u, %u terms, seed %u", reduction->kind, terms, seed);
     support_compare(FIRN_OP_linear, &call, &y,
                     &(support_comparison){.what = place, .ways = &alone, .way_count = 1, .outputs = 1});
-    tensor_free(&x);
-    tensor_free(&w);
-    tensor_free(&y);
+    tensor_free_each(&x, &w, &y, NULL);
 }
 
 /* In the exhaustive form 100,000,000 outputs of each kind. */
@@ -452,8 +440,4 @@ TEST(any_rounding_is_probed) {
         assert_true(agrees);
         assert_true(sum > 1.0f); /* upwards again */
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

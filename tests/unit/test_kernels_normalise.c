@@ -44,10 +44,8 @@ static const struct {
     {"neonfp16", firn_scores_normalise_neonfp16},
 };
 
-static int find_sets(void **state) {
-    (void)state;
+BEFORE_ALL {
     support_find_sets("avx2 avx512 neon neonfp16");
-    return 0;
 }
 
 static normalise *function_of(const char *set) {
@@ -259,8 +257,4 @@ TEST(types) {
         for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
             check(type, &b);
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

@@ -52,13 +52,7 @@ static operands operands_new(uint8_t type, uint8_t out_type, int layout, shape s
 }
 
 static void operands_free(operands *t) {
-    tensor_free(&t->x);
-    tensor_free(&t->weight);
-    tensor_free(&t->bias);
-    tensor_free(&t->dy);
-    tensor_free(&t->y);
-    tensor_free(&t->dx);
-    tensor_free(&t->dweight);
+    tensor_free_each(&t->x, &t->weight, &t->bias, &t->dy, &t->y, &t->dx, &t->dweight, NULL);
     if (t->rounded.elements != 0)
         tensor_free(&t->rounded);
 }
@@ -140,8 +134,7 @@ static void check_rows(const firn_tensor *whole, test_call call) {
         call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = rows;
         run_kernel(FIRN_OP_linear_backward_weight_rows, &call);
         assert_same(&expected, &out, "linear_backward_weight_rows");
-        tensor_free(&expected);
-        tensor_free(&out);
+        tensor_free_each(&expected, &out, NULL);
     }
 }
 
@@ -246,7 +239,5 @@ TEST(chunks_can_be_told_from_float32) {
     call.reductions[0] = reduction_of(FIRN_BFLOAT16, 256);
     run_kernel(FIRN_OP_linear, &call);
     assert_true(get(&y, 0) == 512.0f);
-    tensor_free(&x);
-    tensor_free(&weight);
-    tensor_free(&y);
+    tensor_free_each(&x, &weight, &y, NULL);
 }

@@ -19,12 +19,11 @@
  * sources with an instruction in place of a call of the C library. NULL if this CPU cannot run it. */
 static const firn_kernel_set *plain, *fma;
 
-static int find_sets(void **state) {
-    (void)state;
+BEFORE_ALL {
     plain = firn_kernel_set_choose("plain");
     fma = firn_kernel_set_choose("fma");
     support_find_sets(SUPPORT_ALL_SETS);
-    return plain != NULL ? 0 : -1;
+    assert_non_null(plain);
 }
 
 /* The name given in the call has priority over the environment, which has priority over the CPU's features. */
@@ -245,8 +244,7 @@ static void compare_continued(test_call *call, uint32_t rows, shape s) {
     call->outputs[0] = begun;
     support_compare(FIRN_KERNEL_ADD_WEIGHT, call, &whole,
                     &(support_comparison){.what = place, .ways = ways, .way_count = WAYS, .outputs = 1});
-    tensor_free(&whole);
-    tensor_free(&begun);
+    tensor_free_each(&whole, &begun, NULL);
     call->inputs[0] = dy, call->inputs[1] = x, call->outputs[0] = out;
 }
 
@@ -304,14 +302,7 @@ static void check(uint8_t type, uint8_t out_type, shape s, int layout, firn_redu
     call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = some;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT] = piece;
     compare(FIRN_OP_linear_backward_weight_rows, &call, "linear_backward_weight_rows", s);
-    tensor_free(&piece);
-    tensor_free(&x);
-    tensor_free(&dy);
-    tensor_free(&weight);
-    tensor_free(&bias);
-    tensor_free(&y);
-    tensor_free(&dx);
-    tensor_free(&dweight);
+    tensor_free_each(&piece, &x, &dy, &weight, &bias, &y, &dx, &dweight, NULL);
 }
 
 static firn_reduction in_float32(uint8_t type) {
@@ -354,8 +345,7 @@ static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY] = one, call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = *x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = out;
     compare(FIRN_OP_linear_backward_weight, &call, what, (shape){1, x->dims[1], 1});
-    tensor_free(&one);
-    tensor_free(&out);
+    tensor_free_each(&one, &out, NULL);
 }
 
 /* Converts every half to float; and to half every combination of the upper 16 bits with lower bits that form a tie or
@@ -571,9 +561,7 @@ static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shap
     test_call call = {.input_count = 2, .output_count = 1, .integers = {a_turned, b_turned}, .reductions = {reduction}};
     call.inputs[FIRN_MATMUL_IN_A] = a, call.inputs[FIRN_MATMUL_IN_B] = b, call.outputs[FIRN_MATMUL_OUT_Y] = y;
     compare(FIRN_OP_matmul, &call, "matmul", s);
-    tensor_free(&a);
-    tensor_free(&b);
-    tensor_free(&y);
+    tensor_free_each(&a, &b, &y, NULL);
 }
 
 /* Fewer batches than threads, which are then divided, and more. */
@@ -631,8 +619,7 @@ TEST(initial_values) {
             compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
             test_call_run(support_kernel(plain, FIRN_KERNEL_INITIALISE, &call), &call);
             assert_same(&expected, &x, "initial values");
-            tensor_free(&x);
-            tensor_free(&expected);
+            tensor_free_each(&x, &expected, NULL);
         }
 }
 
@@ -672,8 +659,7 @@ static void assert_scaled(firn_kernel kernel, uint8_t type, float scale, float s
     const firn_tensor in = {.data = elements, .elements = count, .type = FIRN_UINT8};
     kernel(&(firn_kernel_call){.inputs = &in, .input_count = 1, .outputs = &out, .output_count = 1, .reals = reals});
     assert_same(&expected, &out, "scaled bytes");
-    tensor_free(&out);
-    tensor_free(&expected);
+    tensor_free_each(&out, &expected, NULL);
 }
 
 TEST(scaled_bytes) {
@@ -686,8 +672,4 @@ TEST(scaled_bytes) {
                 for (unsigned c = 0; c < sizeof counts / sizeof counts[0]; c++)
                     assert_scaled(kernel, type, reals[r][0], reals[r][1], counts[c]);
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

@@ -11,11 +11,9 @@
 #include "tests/unit/support_sets.h"
 #include "tests/unit/support_test.h"
 
-static int find_sets(void **state) {
-    (void)state;
+BEFORE_ALL {
     support_find_sets("fma avx2 avx512 amx avx512bf16 neon");
     support_add_models(SUPPORT_ENGINES);
-    return 0;
 }
 
 /* --- comparison --------------------------------------------------------------------------------------------------- */
@@ -377,9 +375,7 @@ static void check_pool(const setting *s, bool special) {
             set(&x, i, (float)(int)get(&x, i));
     }
     compare(FIRN_OP_max_pool_backward, &call, "max_pool_backward");
-    tensor_free(&x);
-    tensor_free(&dy);
-    tensor_free(&dx);
+    tensor_free_each(&x, &dy, &dx, NULL);
 }
 
 TEST(max_pools) {
@@ -396,8 +392,4 @@ TEST(max_pools) {
         checked++;
     }
     assert_true(checked > 60);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

@@ -9,10 +9,8 @@
 #include "tests/unit/support_test.h"
 #include "tests/unit/support_workspace.h"
 
-static int find_sets(void **state) {
-    (void)state;
+BEFORE_ALL {
     support_find_sets("plain " SUPPORT_ALL_SETS);
-    return 0;
 }
 
 /* Runs an op of the plain set. The parts have their layout, or ignore_index and scaling, at the place of the first
@@ -62,9 +60,7 @@ static void run_parts(const test_call *call, const firn_tensor *expected) {
     run_part(FIRN_OP_linear_backward_weight, call, FIRN_LINEAR_CROSS_ENTROPY_LAYOUT,
              FIRN_LINEAR_CROSS_ENTROPY_REDUCTION_WEIGHT, 2, (const firn_tensor[]){dlogits, x}, 1,
              &expected[FIRN_LINEAR_CROSS_ENTROPY_OUT_DWEIGHT]);
-    firn_tensor *all[] = {&logits, &dlogits, &maxima, &sums, &losses, &divisor};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        tensor_free(all[i]);
+    tensor_free_each(&logits, &dlogits, &maxima, &sums, &losses, &divisor, NULL);
 }
 
 /* The plain set is slow: it computes the small shapes only. */
@@ -187,12 +183,7 @@ static void check(uint8_t type, const sums *reductions, shape s, int layout, los
              l.weighted ? "weighted" : "plain", reductions->of[0].kind, layout);
     compare(&call, what);
     support_free_outputs(&call, call.outputs);
-    tensor_free(&x);
-    tensor_free(&weight);
-    tensor_free(&labels);
-    tensor_free(&dloss);
-    tensor_free(&weights);
-    tensor_free(&divisor);
+    tensor_free_each(&x, &weight, &labels, &dloss, &weights, &divisor, NULL);
 }
 
 /* Each small shape and loss, in one layout and the other, and once with special values. */
@@ -242,8 +233,4 @@ TEST(other_sums_of_each_product) {
             check(type, &(sums){{chunked(type, 7), chunked(type, 9), in_order()}}, shapes[4], layout, losses[layout],
                   false);
         }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = find_sets});
 }

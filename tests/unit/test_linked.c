@@ -45,8 +45,7 @@ bool injected_is_linked(const firn_instance *instance);
 #undef firn_data_part
 #undef firn_initial_weights
 
-static int take_everything(void **state) {
-    (void)state;
+static void take_everything(void) {
     memcpy(rules, firn_initialise_rules, sizeof rules);
     memcpy(halves, firn_half_parts, sizeof halves);
     memcpy(metrics, firn_metric_parts, sizeof metrics);
@@ -58,7 +57,10 @@ static int take_everything(void **state) {
     windows = firn_windows;
     data_part = firn_data_part;
     initial_weights = firn_initial_weights;
-    return 0;
+}
+
+BEFORE_EACH {
+    take_everything();
 }
 
 /* --- plans --- */
@@ -124,12 +126,12 @@ TEST(a_missing_half_type_is_found) {
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
         for (half_type = FIRN_FLOAT16; half_type <= FIRN_CBFLOAT16; half_type++) {
             const signed_plan_settings changed = settings_with(changes[i]);
-            (void)take_everything(state);
+            take_everything();
             assert_true(trains(&changed));
             halves[half_type - FIRN_FLOAT16] = NULL;
             assert_false(trains(&changed));
             assert_true(trains(&support_settings));
-            (void)take_everything(state);
+            take_everything();
             half_table = NULL;
             assert_false(trains(&changed));
             assert_true(trains(&support_settings));
@@ -145,7 +147,7 @@ TEST(a_missing_metric_is_found) {
     metrics[FIRN_FB_METRIC_KIND_PERPLEXITY] = NULL;
     assert_false(links(&plan));
     assert_true(trains(&support_settings));
-    (void)take_everything(state);
+    take_everything();
     metric_table = NULL;
     assert_false(links(&plan));
     assert_true(trains(&support_settings));
@@ -194,7 +196,7 @@ TEST(missing_flushed_sums_are_found) {
         are_convolutions = i / 2 != 0;
         support_classifier(&plan, &changed);
         for (int without = 0; without < 2; without++) {
-            (void)take_everything(state);
+            take_everything();
             assert_true(links(&plan));
             if (without == 0)
                 product_flushed = NULL;
@@ -228,14 +230,10 @@ TEST(a_missing_part_of_the_data_is_found) {
     signed_plan_settings settings = support_settings;
     settings.held_out_per_mille = 100;
     for (uint8_t part = FIRN_FB_DATA_PART_ALL; part <= FIRN_FB_DATA_PART_HELD_OUT; part++) {
-        (void)take_everything(state);
+        take_everything();
         settings.part = part;
         assert_true(trains(&settings));
         data_part = firn_all_data;
         assert_int_equal(trains(&settings), part == FIRN_FB_DATA_PART_ALL);
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = take_everything});
 }

@@ -25,8 +25,7 @@ static signed_plan trains, evaluates;
 static opened first, second;
 static firn_port port;
 
-static int take_everything(void **state) {
-    (void)state;
+BEFORE_EACH {
     has_threads = firn_has_threads;
     sharing = firn_sharing;
     copier = firn_plan_copier;
@@ -35,7 +34,6 @@ static int take_everything(void **state) {
     memset(&second, 0, sizeof second);
     support_bigram(&trains, &support_settings);
     support_bigram_eval(&evaluates, &support_settings);
-    return 0;
 }
 
 /* --- configurations --- */
@@ -97,8 +95,4 @@ TEST(a_missing_copier_is_found) {
     copier = NULL;
     assert_int_equal(open_with_copy(sizeof trains.file), FIRN_ERROR_KERNEL_MISSING);
     assert_int_equal(open_with_copy(0), FIRN_OK);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = take_everything});
 }

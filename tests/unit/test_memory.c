@@ -296,8 +296,7 @@ static void compare_machines(const test_recipe *recipe, const firnc_graph *graph
 }
 
 static void check_recipe(const test_recipe *recipe) {
-    firnc_compilation compilation = test_compilation(recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(recipe, firnc_lower);
     const firnc_graph *graph = compilation.graph;
     assert_true(graph->region_bytes[FIRNC_IN_ARENA] >= graph->live_bytes);
     check_graph(graph);
@@ -352,8 +351,7 @@ TEST(test_lines_of_a_large_arena) {
     for (int large = 0; large < 2; large++) {
         test_recipe recipe = test_mlp_recipe();
         recipe.job.data.batch_size = recipe.job.data.micro_batch_size = large != 0 ? 1u << 16 : 4;
-        firnc_compilation compilation = test_compilation(&recipe);
-        test_run_passes(&compilation, firnc_lower);
+        firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
         const firnc_graph *graph = compilation.graph;
         assert_int_equal(graph->live_bytes >= 1 << 20, large);
         assert_int_equal(count_across_lines(graph) == 0, large);
@@ -365,9 +363,8 @@ TEST(test_lines_of_a_large_arena) {
 TEST(test_regions_of_a_model) {
     test_recipe train = test_gpt2_recipe(), eval = test_gpt2_recipe();
     eval.job.mode = FIRNC_EVAL;
-    firnc_compilation a = test_compilation(&train), b = test_compilation(&eval);
-    test_run_passes(&a, firnc_lower);
-    test_run_passes(&b, firnc_lower);
+    firnc_compilation a = test_compilation_through(&train, firnc_lower);
+    firnc_compilation b = test_compilation_through(&eval, firnc_lower);
     firnc_value *x, *y;
     uint32_t count = firnc_sorted_values(a.graph, firnc_is_parameter, &x);
     assert_int_equal(count, firnc_sorted_values(b.graph, firnc_is_parameter, &y));

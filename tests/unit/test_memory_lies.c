@@ -249,19 +249,11 @@ TEST(what_may_not_be_written_is_not) {
     assert_true(tried > 100 / support_every());
 }
 
-static int set_up(void **state) {
-    (void)state;
+BEFORE_ALL {
     plan_count = small_plans_make(plans);
-    return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+AFTER_ALL {
     for (uint32_t i = 0; i < plan_count; i++)
         compiled_plan_free(&plans[i]);
-    return 0;
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = set_up, .after_all = tear_down});
 }

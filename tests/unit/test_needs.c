@@ -72,8 +72,7 @@ typedef struct whole {
 static const part one_part = {.pair = {.low = 7, .wide = 3}, .kind = 2};
 static whole buffer;
 
-static int set_up(void **state) {
-    (void)state;
+BEFORE_EACH {
     buffer = (whole){
         .root = AT(table),
         .part_vtable = {8, 9, offsetof(part, kind), offsetof(part, pair)},
@@ -96,7 +95,6 @@ static int set_up(void **state) {
     buffer.elements[0].vtable = (int32_t)OFFSET(part_vtable, elements[0]);
     buffer.elements[1].vtable = (int32_t)OFFSET(part_vtable, elements[1]);
     buffer.part.vtable = (int32_t)OFFSET(part_vtable, part);
-    return 0;
 }
 
 /* Compares what the buffer needs when the schema has this mark, and version 5 otherwise. */
@@ -219,8 +217,4 @@ TEST(every_field_of_the_schema_is_found) {
         assert_int_equal(firn_schema_needs(sample, &schema), 5);
     }
     free(sample);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = set_up});
 }

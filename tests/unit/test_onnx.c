@@ -26,10 +26,19 @@ static void keep_message(void *context, const char *line) {
     snprintf(message, sizeof message, "%s", line);
 }
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
+    snprintf(folder, sizeof folder, P_tmpdir "/firn-onnx-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+}
+
+AFTER_ALL {
+    remove(path);
+    rmdir(folder);
+}
+
+BEFORE_EACH {
     firnc_messages_to(keep_message, NULL);
-    return 0;
 }
 
 /* --- reading them ------------------------------------------------------------------------------------------------- */
@@ -1455,15 +1464,4 @@ TEST(one_more_than_a_large_limit_is_refused) {
         assert_int_equal(reads_large(&graph, OPS / SUM, put_sum), more == 0);
     }
     assert_non_null(strstr(message, "is op number 65537 of the model, and a plan holds at most 65536"));
-}
-
-int main(void) {
-    snprintf(folder, sizeof folder, P_tmpdir "/firn-onnx-XXXXXX");
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    snprintf(path, sizeof path, "%s/model.onnx", folder);
-    const int failed = support_test_run(&(support_fixture){.before_each = begin});
-    remove(path);
-    rmdir(folder);
-    return failed;
 }

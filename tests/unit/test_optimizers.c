@@ -173,8 +173,7 @@ static void add_to(runner r, float a, firn_tensor *x, float b, firn_tensor *y) {
     firn_tensor result;
     test_call call = {.input_count = 2, .inputs = {*x, *y}, .reals = {a, b}};
     run_op(r, FIRN_OP_weighted_sum, &call, &result);
-    tensor_free(x);
-    tensor_free(y);
+    tensor_free_each(x, y, NULL);
     *x = result;
 }
 
@@ -256,10 +255,7 @@ static outcome run_case(runner r, const optimizer_case *c) {
         else
             one_op(r, c, &o, &gradient, &rate, &steps);
     }
-    tensor_free(&stays);
-    tensor_free(&gradient);
-    tensor_free(&rate);
-    tensor_free(&steps);
+    tensor_free_each(&stays, &gradient, &rate, &steps, NULL);
     return o;
 }
 

@@ -201,8 +201,7 @@ TEST(test_pattern_without_layer) {
 TEST(test_autocast_off) {
     test_recipe recipe = test_gpt2_recipe();
     recipe.job.precision.half = FIRN_BFLOAT16;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_autocast);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_autocast);
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_cast), 0);
     for (firnc_value i = 0; i < compilation.graph->value_count; i++)
         assert_false(firn_type_is_half(compilation.graph->values[i].shape.type));
@@ -211,8 +210,7 @@ TEST(test_autocast_off) {
 TEST(test_autocast_gpt2) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_autocast);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_autocast);
     const firnc_graph *graph = compilation.graph;
     /* each layer has four weights and four biases, and then there is the tied output weight; the residual stream is
      * half already */
@@ -243,8 +241,7 @@ TEST(test_autocast_leaves_layers_in_float32) {
     recipe.job.precision.half = FIRN_BFLOAT16;
     recipe.job.precision.float32_layers = &pattern;
     recipe.job.precision.float32_layer_count = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_autocast);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_autocast);
     const firnc_graph *graph = compilation.graph;
     uint32_t kept = 0, halved = 0;
     for (uint32_t i = 0; i < graph->node_count; i++) {
@@ -269,8 +266,7 @@ TEST(test_autocast_names_a_pattern_without_a_layer) {
     recipe.job.precision.half = FIRN_BFLOAT16;
     recipe.job.precision.float32_layers = &pattern;
     recipe.job.precision.float32_layer_count = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_resolve_pol);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_resolve_pol);
     assert_contains(errors_of(firnc_autocast, &compilation, false),
                     ":9: trainer.init.precision.float32_layers.0: no layer matches \"transfomer.*\"");
 }
@@ -331,8 +327,7 @@ TEST(test_autocast_norm_and_cache) {
 /* Asserts the types of the forward and backward rotation at those levels, in mixed precision or without it; the tensors
  * keep the half type, or float32. */
 static void expect_rotation(const test_recipe *recipe, uint8_t forward, uint8_t backward, uint8_t tensors) {
-    firnc_compilation compilation = test_compilation(recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(recipe, firnc_lower);
     const firnc_graph *graph = compilation.graph;
     static const char layer[] = "transformer.h.1.attn.rotary";
     const firnc_node *turn = test_find_node(graph, FIRN_OP_rotary_embedding, layer);
@@ -385,8 +380,7 @@ TEST(test_autocast_activations) {
         recipe.job.precision.half = FIRN_BFLOAT16;
         recipe.mlp.activation = activations[i].kind;
         recipe.mlp.losses.kind = FIRNC_LOSS_NLL;
-        firnc_compilation compilation = test_compilation(&recipe);
-        test_run_passes(&compilation, firnc_autocast);
+        firnc_compilation compilation = test_compilation_through(&recipe, firnc_autocast);
         const firnc_graph *graph = compilation.graph;
         const firnc_node *node = test_find_node(graph, activations[i].code, "activations.0");
         assert_int_equal(graph->values[node->outputs[0]].shape.type, activations[i].type);
@@ -400,8 +394,7 @@ TEST(test_half_softmax_wish) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
     recipe.gpt2.attention_softmax_fp32 = false;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     const firnc_node *forward = test_find_node(compilation.graph, FIRN_OP_attention, "transformer.h.0.attn");
     const firnc_node *backward = test_find_node(compilation.graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
     assert_int_equal(forward->integers[3], 1);
@@ -419,8 +412,7 @@ TEST(test_half_softmax_wish_in_float32) {
     const firnc_layer_pattern layers[] = {{.pattern = "transformer.h.0.attn"}};
     recipe.job.precision.float32_layers = layers;
     recipe.job.precision.float32_layer_count = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     const firnc_graph *graph = compilation.graph;
     static const uint16_t codes[] = {FIRN_OP_attention, FIRN_OP_attention_backward};
     for (size_t i = 0; i < 2; i++) {
@@ -437,8 +429,7 @@ TEST(test_half_softmax_wish_in_float32) {
 
 TEST(test_training_adamw) {
     test_recipe recipe = test_gpt2_recipe();
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_add_training);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_add_training);
     const firnc_graph *graph = compilation.graph;
     const firnc_node *weight = test_find_node(graph, FIRN_OP_adamw, "transformer.h.0.attn.c_attn.weight");
     const firnc_node *bias = test_find_node(graph, FIRN_OP_adamw, "transformer.h.0.attn.c_attn.bias");
@@ -460,14 +451,12 @@ TEST(test_training_adamw) {
 
 TEST(test_training_sgd) {
     test_recipe recipe = test_mlp_recipe();
-    firnc_compilation plain = test_compilation(&recipe);
-    test_run_passes(&plain, firnc_add_training);
+    firnc_compilation plain = test_compilation_through(&recipe, firnc_add_training);
     assert_int_equal(count_nodes(plain.graph, FIRN_OP_sgd), 6);
     test_recipe with_momentum = recipe;
     with_momentum.job.optimizer.momentum = 0.5f;
     with_momentum.job.optimizer.nesterov = true;
-    firnc_compilation momentum = test_compilation(&with_momentum);
-    test_run_passes(&momentum, firnc_add_training);
+    firnc_compilation momentum = test_compilation_through(&with_momentum, firnc_add_training);
     assert_int_equal(count_nodes(momentum.graph, FIRN_OP_sgd_momentum), 6);
     assert_non_null(named(momentum.graph, "optimizer.momentum_buffer.layers.0.weight"));
 }
@@ -487,8 +476,7 @@ TEST(test_training_groups) {
                                                    .settings = recipe.job.optimizer,
                                                    .decay_given = true};
     recipe.job.groups[1].settings.weight_decay = 0.25f;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_add_training);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_add_training);
     const firnc_graph *graph = compilation.graph;
     static const char *const names[] = {"decay", "no_decay", "slow", "slow.no_decay", "biases"};
     assert_int_equal(graph->group_count, 5);
@@ -519,8 +507,7 @@ TEST(test_group_without_parameters) {
                                                    .patterns = patterns,
                                                    .pattern_count = 2,
                                                    .place = {"test.yaml", 9, "trainer.init.optimizer.AdamW.params.0"}};
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_differentiate);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_differentiate);
     assert_contains(errors_of(firnc_add_training, &compilation, false),
                     ":9: trainer.init.optimizer.AdamW.params.0: no parameter matches \"*.bais\"");
 }
@@ -538,8 +525,7 @@ TEST(test_training_scaling) {
         test_recipe recipe = test_mlp_recipe();
         recipe.job.precision.scaling = cases[i].scaling;
         recipe.job.precision.initial_loss_scale = cases[i].initial;
-        firnc_compilation compilation = test_compilation(&recipe);
-        test_run_passes(&compilation, firnc_add_training);
+        firnc_compilation compilation = test_compilation_through(&recipe, firnc_add_training);
         const firnc_graph *graph = compilation.graph;
         const firnc_node *seed = test_find_node(graph, FIRN_OP_loss_seed, "loss");
         assert_int_equal(seed->input_count, cases[i].scaled);
@@ -563,8 +549,7 @@ TEST(test_training_clipping) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
     recipe.job.precision.clip_threshold = 2;
-    firnc_compilation by_norm = test_compilation(&recipe);
-    test_run_passes(&by_norm, firnc_lower);
+    firnc_compilation by_norm = test_compilation_through(&recipe, firnc_lower);
     const firnc_node *factors = test_find_node(by_norm.graph, FIRN_OP_gradient_factors, "gradient_factors");
     assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_FB_CLIPPING_NORM);
     assert_float_equal(factors->reals[FIRN_GRADIENT_FACTORS_LIMIT], 2, 0);
@@ -583,8 +568,7 @@ TEST(test_training_clipping) {
     assert_int_equal(test_find_node(by_norm.graph, FIRN_OP_largest_magnitude, "layers.1.bias")->integers[0], 2);
 
     recipe.job.precision.clipping = FIRN_FB_CLIPPING_VALUE;
-    firnc_compilation by_value = test_compilation(&recipe);
-    test_run_passes(&by_value, firnc_lower);
+    firnc_compilation by_value = test_compilation_through(&recipe, firnc_lower);
     factors = test_find_node(by_value.graph, FIRN_OP_gradient_factors, "gradient_factors");
     assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_FB_CLIPPING_VALUE);
     assert_int_equal(factors->input_count, 0);
@@ -594,8 +578,7 @@ TEST(test_training_clipping) {
 TEST(test_training_micro_batches) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.data.micro_batch_size = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_add_training);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_add_training);
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_accumulate), 6);
     assert_float_equal(test_find_node(compilation.graph, FIRN_OP_loss_seed, "loss")->reals[0], 0.25, 0);
     const firnc_value_info *total = named(compilation.graph, "total.gradient.layers.0.bias");
@@ -608,14 +591,12 @@ TEST(test_metric) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.mode = FIRNC_EVAL;
     recipe.job.metric = FIRNC_METRIC_ACCURACY;
-    firnc_compilation accuracy = test_compilation(&recipe);
-    test_run_passes(&accuracy, firnc_lower);
+    firnc_compilation accuracy = test_compilation_through(&recipe, firnc_lower);
     assert_int_equal(count_nodes(accuracy.graph, FIRN_OP_metric_accuracy), 1);
     assert_non_null(named(accuracy.graph, "metric.correct"));
     assert_int_equal(accuracy.graph->nodes[0].phase, FIRNC_PHASE_EVALUATE);
     recipe.mlp.losses.kind = FIRNC_LOSS_MEAN_SQUARED_ERROR;
-    firnc_compilation refused = test_compilation(&recipe);
-    test_run_passes(&refused, firnc_autocast);
+    firnc_compilation refused = test_compilation_through(&recipe, firnc_autocast);
     assert_contains(errors_of(firnc_add_training, &refused, false), "the metric needs classes");
 }
 
@@ -623,8 +604,7 @@ TEST(test_metric) {
 
 TEST(test_fuse) {
     test_recipe recipe = test_mlp_recipe();
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_add_training);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_add_training);
     firnc_graph *graph = compilation.graph;
     uint32_t before = graph->node_count;
     /* two casts of the same value and their sum, which is never read */
@@ -661,8 +641,7 @@ TEST(test_order) {
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
     recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
     recipe.job.precision.clip_threshold = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_fuse);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_fuse);
     firnc_graph *graph = compilation.graph;
     uint64_t before = firnc_live_bytes(graph);
     uint32_t nodes = graph->node_count;
@@ -710,8 +689,7 @@ static lowered lower(firn_type half, int level, bool emulate, const char *target
     recipe.job.precision.level = level;
     recipe.job.precision.emulate = emulate;
     recipe.job.target = target;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     const firnc_graph *graph = compilation.graph;
     const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.1.attn");
     const firnc_node *backward = test_find_node(graph, FIRN_OP_attention_backward, "transformer.h.1.attn");
@@ -792,8 +770,7 @@ TEST(test_lower_backward_levels) {
     const firnc_pol_pattern patterns[] = {{.pattern = "*.attn", .pol = both}};
     recipe.job.precision.patterns = patterns;
     recipe.job.precision.pattern_count = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     const firnc_node *backward = test_find_node(compilation.graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
     assert_chunked(backward->reductions[0], FIRN_BFLOAT16, FIRN_BFLOAT16, 128);
     assert_f32(backward->reductions[1], FIRN_BFLOAT16);
@@ -892,8 +869,7 @@ TEST(test_lower_engines_by_layer) {
         recipe.job.precision.float32_layers = single;
         recipe.job.precision.float32_layer_count = 1;
         recipe.job.precision.gradient_type = FIRN_FLOAT32;
-        firnc_compilation compilation = test_compilation(&recipe);
-        test_run_passes(&compilation, firnc_lower);
+        firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
         const firnc_graph *graph = compilation.graph;
         const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.0.attn");
         const firnc_node *backward = test_find_node(graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
@@ -925,8 +901,7 @@ TEST(test_lower_annotated_softmax) {
          .pol = {.level = 0, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true}}};
     recipe.job.precision.patterns = patterns;
     recipe.job.precision.pattern_count = 1;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     const firnc_graph *graph = compilation.graph;
     assert_int_equal(test_find_node(graph, FIRN_OP_attention, "transformer.h.0.attn")->integers[3], 0);
     assert_int_equal(test_find_node(graph, FIRN_OP_attention_backward, "transformer.h.0.attn")->integers[3], 0);
@@ -936,8 +911,7 @@ TEST(test_lower_annotated_softmax) {
 TEST(test_unknown_target) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.target = "z80";
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_plan_memory);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_plan_memory);
     assert_contains(errors_of(firnc_lower, &compilation, false), "\"z80\"");
 }
 
@@ -1142,8 +1116,7 @@ TEST(test_weights) {
 static void check_refused(const char *file, const char *message) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.weights = file;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     assert_contains(errors_of(try_write, &compilation, false), message);
 }
 

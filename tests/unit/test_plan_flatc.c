@@ -50,10 +50,9 @@ _Static_assert((int)OP_NONE == FIRN_NONE_OF_THEM && (int)OP_NONE == FIRN_FRESH, 
 
 static char folder[64];
 
-static int make_folder(void **state) {
-    (void)state;
+BEFORE_ALL {
     strcpy(folder, P_tmpdir "/firn-flatc-XXXXXX");
-    return mkdtemp(folder) == NULL ? -1 : 0;
+    assert_non_null(mkdtemp(folder));
 }
 
 /* Runs a command; every %s is replaced by the folder. */
@@ -65,10 +64,8 @@ static void run(const char *format) {
         fail_msg("exit status %d from: %s", status, command);
 }
 
-static int remove_folder(void **state) {
-    (void)state;
+AFTER_ALL {
     run("rm -r %s");
-    return 0;
 }
 
 /* Returns a file followed by a zero byte, in memory aligned to 64. */
@@ -468,8 +465,4 @@ TEST(the_generator_refuses_what_it_does_not_know) {
         if (generate_apart(schema, directory) != schemas[i].status)
             fail_msg("not expected of: %s", schemas[i].text);
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_folder, .after_all = remove_folder});
 }

@@ -224,8 +224,7 @@ static void make_changes(uint32_t count) {
     }
 }
 
-static int set_up(void **state) {
-    (void)state;
+static void set_up(void) {
     plan_count = small_plans_make(plans);
     for (uint32_t i = 0; i < plan_count; i++) {
         native_plan native = native_plan_read(sealed_payload(&plans[i]));
@@ -239,16 +238,17 @@ static int set_up(void **state) {
         pages[i] = inspected(&plans[i]);
         run(&plans[i], &outcomes[i]);
     }
-    return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+BEFORE_ALL {
+    set_up();
+}
+
+AFTER_ALL {
     for (uint32_t i = 0; i < plan_count; i++) {
         compiled_plan_free(&plans[i]);
         free(pages[i]);
     }
-    return 0;
 }
 
 static bool is_listed(const char *const *list, size_t count, const char *name) {
@@ -287,8 +287,8 @@ TEST(a_change_is_refused_or_shown) {
 
 int main(int argument_count, char **arguments) {
     if (argument_count < 2)
-        return support_test_run(&(support_fixture){.before_all = set_up, .after_all = tear_down});
-    set_up(NULL);
+        return support_test_run();
+    set_up();
     random_state = argument_count > 2 ? strtoull(arguments[2], NULL, 10) : SEED;
     make_changes((uint32_t)strtoul(arguments[1], NULL, 10));
     return 0;

@@ -282,5 +282,5 @@ int main(int argc, char **argv) {
         fputs(printed_targets(), stdout);
         return 0;
     }
-    return support_test_run(NULL);
+    return support_test_run();
 }

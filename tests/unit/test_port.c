@@ -199,8 +199,7 @@ static void parallel_for(void *context, size_t tasks, void (*body)(void *argumen
 
 static const firn_counter security = {read_security, advance_security}, saves = {read_saves, advance_saves};
 
-static int begin(void **state) {
-    (void)state;
+static void begin(void) {
     support_flash_make(&flash, 2 * SLOT, UNIT, ERASE, 0xff);
     support_flash_part_make(&part, &flash, 0, 2 * SLOT);
     storage = part.storage;
@@ -221,13 +220,18 @@ static int begin(void **state) {
     made = NONE;
     counters[0] = counters[1] = 7;
     alive_calls = 0;
-    return 0;
 }
 
-static int end(void **state) {
-    (void)state;
+BEFORE_EACH {
+    begin();
+}
+
+static void end(void) {
     support_flash_free(&flash);
-    return 0;
+}
+
+AFTER_EACH {
+    end();
 }
 
 static void assert_found(const char *function, const char *rule) {
@@ -330,8 +334,8 @@ TEST(finds_mistakes) {
         {THREAD_ROUNDS_UP, "parallel_for", "round to nearest"},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        end(state);
-        begin(state);
+        end();
+        begin();
         made = cases[i].made;
         if (made == ERASED_OTHERWISE)
             storage.erased_value = 0;
@@ -425,8 +429,4 @@ TEST(tests_sources) {
     }
     const firn_source none = {NULL, streams, 0, read_source};
     assert_false(firn_source_test(&none, scratch, SCRATCH, &finding));
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = begin, .after_each = end});
 }

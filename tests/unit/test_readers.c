@@ -456,17 +456,10 @@ TEST(orders_names) {
         }
 }
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
     snprintf(path, sizeof path, "/tmp/firn-readers-%ld.npy", (long)getpid());
-    return 0;
 }
 
-static int end(void **state) {
-    (void)state;
-    return remove(path);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
+AFTER_ALL {
+    assert_int_equal(remove(path), 0);
 }

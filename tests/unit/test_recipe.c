@@ -58,15 +58,13 @@ static const char *edited(const char *text, const char *from, const char *to) {
 static char file_name[] = P_tmpdir "/firn-recipe-XXXXXX";
 static char message[8192];
 
-static int make_file(void **state) {
-    (void)state;
+BEFORE_ALL {
     int file = mkstemp(file_name);
-    return file < 0 ? -1 : close(file);
+    assert_true(file >= 0 && close(file) == 0);
 }
 
-static int remove_file(void **state) {
-    (void)state;
-    return unlink(file_name);
+AFTER_ALL {
+    assert_int_equal(unlink(file_name), 0);
 }
 
 /* Reads a recipe; everything written to stderr is stored in `message`. */
@@ -1209,8 +1207,4 @@ TEST(an_unreadable_file_is_told) {
     assert_non_null(strstr(message, "firnc: /nowhere/recipe.yaml: cannot be opened: "));
     assert_false(read_file(recipe, "/", FIRNC_TRAIN, NULL, 0));
     assert_non_null(strstr(message, "firnc: /: is a folder; "));
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_file, .after_all = remove_file});
 }

@@ -197,11 +197,9 @@ static void build(signed_plan *to, const network_form *has) {
     builder_finish(&network, NULL, to);
 }
 
-static int setup(void **state) {
-    (void)state;
+BEFORE_ALL {
     make_data();
     network_make_weights(FIRN_BFLOAT16);
-    return 0;
 }
 
 /* --- shared parameters -------------------------------------------------------------------------------------------- */
@@ -913,7 +911,7 @@ TEST(constants_of_every_type_are_accepted) {
 
 int main(void) {
     kernels = "plain";
-    int failed = support_test_run(&(support_fixture){.before_all = setup});
+    int failed = support_test_run();
     kernels = NULL;
-    return failed + support_test_run(&(support_fixture){.before_all = setup});
+    return failed + support_test_run();
 }

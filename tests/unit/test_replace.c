@@ -120,26 +120,22 @@ int __wrap_rename(const char *from, const char *to) {
 static char folder[64], path[96], temporary[96], link_path[96];
 static firn_host_port port;
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_EACH {
     memset(&seen, 0, sizeof seen);
     strcpy(folder, P_tmpdir "/firn-replace-XXXXXX");
-    if (mkdtemp(folder) == NULL)
-        return -1;
+    assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/checkpoint", folder);
     snprintf(temporary, sizeof temporary, "%s/checkpoint.tmp", folder);
     snprintf(link_path, sizeof link_path, "%s/link", folder);
     firn_host_port_begin(&port, path, NULL, 1);
-    return 0;
 }
 
-static int end(void **state) {
-    (void)state;
+AFTER_EACH {
     firn_host_port_end(&port);
     unlink(path);
     unlink(temporary);
     unlink(link_path);
-    return rmdir(folder);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* A checkpoint begins with these bytes. A leftover is recognised by them. */
@@ -456,8 +452,4 @@ TEST(a_file_may_be_unreadable) {
     assert_int_equal(chmod(folder, 0755), 0);
     assert_int_equal(chmod(path, 0), 0);
     assert_int_equal(as_nobody(is_there_and_unreadable), 0);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = begin, .after_each = end});
 }

@@ -23,22 +23,19 @@ static char *inside(const char *name) {
     return (char *)(uintptr_t)firnc_format("%s/%s", folder, name);
 }
 
-static int make_files(void **state) {
-    (void)state;
+BEFORE_ALL {
     firnc_bytes secret, public;
-    return mkdtemp(folder) == NULL || !firnc_key_generate(&key) || !firnc_key_encode(&key, &secret, &public) ||
-                   !firnc_file_write(inside("key"), secret.data, secret.count) ||
-                   !firnc_file_write(inside("pub"), public.data, public.count)
-               ? -1
-               : 0;
+    assert_non_null(mkdtemp(folder));
+    assert_true(firnc_key_generate(&key) && firnc_key_encode(&key, &secret, &public) &&
+                firnc_file_write(inside("key"), secret.data, secret.count) &&
+                firnc_file_write(inside("pub"), public.data, public.count));
 }
 
-static int remove_files(void **state) {
-    (void)state;
+AFTER_ALL {
     static const char *const names[] = {"key", "pub", "plan", "unsigned", "signature", "attached", "compiled"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         (void)unlink(inside(names[i]));
-    return rmdir(folder);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* Every loss seed must be 1 / micro_batches, which the layout of the plan cannot say. */
@@ -145,8 +142,4 @@ TEST(what_compile_made_is_checked) {
     reported = FIRN_OK;
     assert_int_equal(compile(), FIRNC_EXIT_OK);
     assert_int_equal(access(inside("compiled"), F_OK), 0);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_files, .after_all = remove_files});
 }

@@ -32,7 +32,7 @@ static void free_hook(const volatile void *memory) {
     check();
 }
 
-static void install(void) {
+BEFORE_ALL {
     __sanitizer_install_malloc_and_free_hooks(malloc_hook, free_hook);
 }
 
@@ -63,8 +63,6 @@ void free(void *memory) {
     check();
     __libc_free(memory);
 }
-
-static void install(void) {}
 
 #endif
 
@@ -162,9 +160,4 @@ TEST(the_trap_works) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) > 1);
-}
-
-int main(void) {
-    install();
-    return support_test_run(NULL);
 }

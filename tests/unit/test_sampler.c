@@ -15,7 +15,7 @@ static signed_plan plan;
 static opened one;
 static uint32_t plan_counted; /* index of the tensor that says which samples count */
 
-static void fill_text(void) {
+BEFORE_ALL {
     uint32_t random = 12345;
     for (uint32_t i = 0; i < TEXT; i++) {
         random = random * 1664525u + 1013904223u;
@@ -446,9 +446,4 @@ TEST(faults_end_a_batch_with_their_error) {
             assert_int_equal(firn_samples_fill(&instance, &drawn, 0), FIRN_OK);
         }
     }
-}
-
-int main(void) {
-    fill_text();
-    return support_test_run(NULL);
 }

@@ -20,9 +20,8 @@ static void keep_message(void *context, const char *line) {
     snprintf(message, sizeof message, "%s", line);
 }
 
-static int make_key(void **state) {
-    (void)state;
-    return firnc_key_generate(&key) ? 0 : -1;
+BEFORE_ALL {
+    assert_true(firnc_key_generate(&key));
 }
 
 /* --- layers: each gives a tensor of the extents of x, [BATCH,WIDTH] -------------------------------------------------
@@ -209,8 +208,4 @@ TEST(samples_that_are_apart_may_end_short) {
         assert_int_equal(end, FIRN_FB_EPOCH_END_STOP);
         assert_string_equal(message, "");
     }
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_key});
 }

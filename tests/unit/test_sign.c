@@ -17,21 +17,19 @@
 
 static char folder[] = P_tmpdir "/firn-sign-XXXXXX";
 
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) == NULL ? -1 : 0;
+BEFORE_ALL {
+    assert_non_null(mkdtemp(folder));
 }
 
 static const char *inside(const char *name) {
     return firnc_format("%s/%s", folder, name);
 }
 
-static int remove_folder(void **state) {
-    (void)state;
+AFTER_ALL {
     static const char *const names[] = {"k.key.pem", "k.pub.pem", "raw", "der", "half.pub.pem", "plan"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         (void)unlink(inside(names[i]));
-    return rmdir(folder);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void hexadecimal(const char *text, uint8_t *bytes) {
@@ -151,8 +149,7 @@ static firnc_bytes sealed(uint32_t security_counter) {
     static test_recipe recipe;
     recipe = test_mlp_recipe();
     recipe.job.security_counter = security_counter;
-    firnc_compilation compilation = test_compilation(&recipe);
-    test_run_passes(&compilation, firnc_lower);
+    firnc_compilation compilation = test_compilation_through(&recipe, firnc_lower);
     return test_seal(&compilation, known_key().public_key);
 }
 
@@ -248,8 +245,4 @@ TEST(a_file_is_replaced_whole_or_not_at_all) {
     struct stat status;
     assert_int_equal(stat("/dev/null", &status), 0);
     assert_true(S_ISCHR(status.st_mode));
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_folder, .after_all = remove_folder});
 }

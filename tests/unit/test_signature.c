@@ -49,13 +49,12 @@ static void subtract(uint8_t *a, const uint8_t *b) {
     }
 }
 
-static int set_up(void **state) {
-    (void)state;
+BEFORE_EACH {
     read_hex(key, KEY_X);
     read_hex(key + 32, KEY_Y);
     read_hex(signature, SAMPLE_R);
     read_hex(signature + 32, SAMPLE_S);
-    return firn_sha256_of("sample", 6, digest);
+    assert_int_equal(firn_sha256_of("sample", 6, digest), FIRN_OK);
 }
 
 static int check(void) {
@@ -178,8 +177,4 @@ TEST(a_key_that_is_not_on_the_curve) {
     assert_int_equal(check(), FIRN_ERROR_KEY);
     read_hex(key, PRIME);
     assert_int_equal(check(), FIRN_ERROR_KEY);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = set_up});
 }

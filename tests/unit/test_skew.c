@@ -17,16 +17,14 @@
 
 static char path[128];
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
     snprintf(path, sizeof path, "%s/firn-skew-XXXXXX", P_tmpdir);
     int file = mkstemp(path);
-    return file < 0 || close(file) != 0;
+    assert_true(file >= 0 && close(file) == 0);
 }
 
-static int end(void **state) {
-    (void)state;
-    return unlink(path);
+AFTER_ALL {
+    assert_int_equal(unlink(path), 0);
 }
 
 /* --- an instance -------------------------------------------------------------------------------------------------- */
@@ -288,8 +286,4 @@ TEST(a_damaged_record_gives_no_report) {
     assert_int_equal(report.global_step, 0);
     assert_memory_equal(report.run_hash, nothing, 32);
     close_plan(&eval);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -13,13 +13,11 @@
 static signed_plan old, new, rolled_back, newest;
 static slots_device device;
 
-static int make_plans(void **state) {
-    (void)state;
+BEFORE_ALL {
     slots_plan_make(&old, 1, 1);
     slots_plan_make(&new, 2, 2);
     slots_plan_make(&rolled_back, 9, 1);
     slots_plan_make(&newest, 3, 2);
-    return 0;
 }
 
 /* A device that runs the old plan from slot 0, confirmed. */
@@ -380,8 +378,4 @@ TEST(every_cut_in_a_trial_leads_back) {
     sealed_signatures_are_checked = true;
     printf("cut points of trial boots: %llu\n", (unsigned long long)points);
     assert_true(points >= 9);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_plans});
 }

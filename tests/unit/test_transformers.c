@@ -19,15 +19,13 @@
 static char file_name[] = P_tmpdir "/firn-transformers-XXXXXX";
 static const char *messages; /* of the last recipe, each followed by a line end */
 
-static int make_file(void **state) {
-    (void)state;
+BEFORE_ALL {
     int file = mkstemp(file_name);
-    return file < 0 ? -1 : close(file);
+    assert_true(file >= 0 && close(file) == 0);
 }
 
-static int remove_file(void **state) {
-    (void)state;
-    return unlink(file_name);
+AFTER_ALL {
+    assert_int_equal(unlink(file_name), 0);
 }
 
 static void keep_message(void *context, const char *line) {
@@ -487,8 +485,4 @@ TEST(words_are_checked) {
     refused("gptj", "position_embedding_type: sine", "position_embedding_type", "learned, rotary, alibi");
     refused("llama", "norm_type: batchnorm", "norm_type", "layernorm, rmsnorm");
     refused("llama", "nonlinearity: swish", "nonlinearity", "swiglu, geglu, reglu");
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = make_file, .after_all = remove_file});
 }

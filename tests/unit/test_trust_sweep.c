@@ -31,8 +31,7 @@
 enum { GPT2_TRAIN, GPT2_SCALED, GPT2_EVAL, MLP_TRAIN, MLP_EVAL, PLANS };
 static compiled_plan plans[PLANS];
 
-static int make_plans(void **state) {
-    (void)state;
+static void make_plans(void) {
     static const char gpt2[] = "compiler/recipes/small_gpt2.yaml", mlp[] = "compiler/recipes/small_mlp.yaml";
     static const char *const scaled[] = {
         "trainer.init.precision.fp16_type=float16", "trainer.init.precision.loss_scaling_factor=dynamic",
@@ -45,14 +44,19 @@ static int make_plans(void **state) {
     static const char *const names[PLANS] = {"gpt2 train", "gpt2 train, scaled", "gpt2 eval", "mlp train", "mlp eval"};
     for (int i = 0; i < PLANS; i++)
         plans[i].name = names[i];
-    return 0;
 }
 
-static int free_plans(void **state) {
-    (void)state;
+BEFORE_ALL {
+    make_plans();
+}
+
+static void free_plans(void) {
     for (int i = 0; i < PLANS; i++)
         compiled_plan_free(&plans[i]);
-    return 0;
+}
+
+AFTER_ALL {
+    free_plans();
 }
 
 /* --- counts and messages ------------------------------------------------------------------------------------------ */
@@ -651,12 +655,11 @@ static bool write_changed(const char *folder, const char *name, void (*change)(c
 }
 
 static int forge(const char *folder) {
-    void *state = NULL;
-    make_plans(&state);
+    make_plans();
     firnc_bytes key = compiled_key_pem();
     bool good = write_file(folder, "forged.pub.pem", key.data, (size_t)key.count) &&
                 write_changed(folder, "forged.plan", NULL) && write_changed(folder, "numerics.plan", wrong_numerics);
-    free_plans(&state);
+    free_plans();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -665,5 +668,5 @@ int main(int argc, char **argv) {
         return forge(argv[2]);
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_what);
-    return support_test_run(&(support_fixture){.before_all = make_plans, .after_all = free_plans});
+    return support_test_run();
 }

@@ -505,5 +505,5 @@ static int serve(char **words) {
 int main(int argc, char **argv) {
     if (argc == 7 && strcmp(argv[1], "serve") == 0)
         return serve(argv + 2);
-    return support_test_run(NULL);
+    return support_test_run();
 }

@@ -110,8 +110,7 @@ static void write_eval_plan(int file, bool lossless) {
     write_key(plan.key);
 }
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
     static const char *const endings[] = {"train", "eval", "lossless", "key", "x", "y", "log", "best"};
     static signed_plan plan;
     network_form form = network_plain;
@@ -127,7 +126,6 @@ static int begin(void **state) {
     write_eval_plan(EVAL_PLAN, false);
     write_eval_plan(LOSSLESS_PLAN, true);
     write_data();
-    return 0;
 }
 
 static void remove_outputs(void) {
@@ -135,12 +133,11 @@ static void remove_outputs(void) {
     (void)unlink(names[BEST]);
 }
 
-static int end(void **state) {
-    (void)state;
+AFTER_ALL {
     remove_outputs();
     for (int i = 0; i < RUN_LOG; i++)
         assert_int_equal(unlink(names[i]), 0);
-    return rmdir(folder);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -245,8 +242,4 @@ TEST(an_unknown_metric_lists_those_there_are) {
     }
     assert_int_equal(train(LOSSLESS_PLAN, "loss"), CLI_USAGE);
     assert_non_null(strstr(printed, "has no metric loss; write --by and one of: accuracy, accuracy_2\n"));
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_all = begin, .after_all = end});
 }

@@ -61,14 +61,12 @@ static uint8_t *exact_copy(const uint8_t *from, size_t count) {
     return memory;
 }
 
-static int set_up(void **state) {
-    (void)state;
+BEFORE_EACH {
     uint8_t *written = firn_native_write(&sample_plan, &bytes);
     assert_non_null(written);
     buffer = exact_copy(written, bytes);
     free(written);
     plan = firn_fb_plan_root(buffer);
-    return 0;
 }
 
 static void replace_buffer(const firn_native_plan *native) {
@@ -79,10 +77,8 @@ static void replace_buffer(const firn_native_plan *native) {
     assert_int_equal(firn_fb_verify(buffer, bytes), FIRN_OK);
 }
 
-static int tear_down(void **state) {
-    (void)state;
+AFTER_EACH {
     free(buffer);
-    return 0;
 }
 
 static int verify(void) {
@@ -114,6 +110,17 @@ static void put16(uint8_t *at, uint16_t value) {
 
 static void put32(uint8_t *at, uint32_t value) {
     memcpy(at, &value, sizeof value);
+}
+
+/* Writes a number and expects this error of the verifier. */
+static void expect16(uint8_t *at, uint16_t value, int error) {
+    put16(at, value);
+    assert_int_equal(verify(), error);
+}
+
+static void expect32(uint8_t *at, uint32_t value, int error) {
+    put32(at, value);
+    assert_int_equal(verify(), error);
 }
 
 static firn_fb_op first_op(void) {
@@ -165,8 +172,7 @@ TEST(rule_2_identifier) {
     }
     /* a size prefix before the root moves the identifier */
     memmove(buffer + 4, buffer, bytes - 4);
-    put32(buffer, (uint32_t)bytes - 4);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_IDENTIFIER);
+    expect32(buffer, (uint32_t)bytes - 4, FIRN_ERROR_SCHEMA_IDENTIFIER);
 }
 
 static void expect_offset_refused(uint8_t *at) {
@@ -176,16 +182,11 @@ static void expect_offset_refused(uint8_t *at) {
                                 0x7ffffffc, 0x80000000,
                                 0xfffffffc, 0xfffffff8,
                                 0u - here,  (((uint32_t)bytes + 3) & ~3u) - here};
-    for (size_t i = 0; i < sizeof unaligned / sizeof unaligned[0]; i++) {
-        put32(at, unaligned[i]);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
-    }
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
-        put32(at, outside[i]);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
-    }
-    put32(at, good);
-    assert_int_equal(verify(), FIRN_OK);
+    for (size_t i = 0; i < sizeof unaligned / sizeof unaligned[0]; i++)
+        expect32(at, unaligned[i], FIRN_ERROR_SCHEMA_ALIGNMENT);
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
+        expect32(at, outside[i], FIRN_ERROR_SCHEMA_BOUNDS);
+    expect32(at, good, FIRN_OK);
 }
 
 TEST(rule_4_offsets) {
@@ -195,21 +196,17 @@ TEST(rule_4_offsets) {
     expect_offset_refused(field(plan.at, PLAN_SAMPLER));
     expect_offset_refused(sequence(plan.at, PLAN_TENSORS) + 4);
     expect_offset_refused(field(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_NAME));
-    put32(buffer, 4); /* the root inside the identifier */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    expect32(buffer, 4, FIRN_ERROR_SCHEMA_BOUNDS); /* the root inside the identifier */
 }
 
 TEST(rule_5_vtable_place) {
     uint8_t *table = writable(plan.at);
     uint32_t here = (uint32_t)(table - buffer);
-    put32(table, firn_fb_load_uint32(table) + 1);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
-    put32(table, here + 2); /* before the buffer */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
-    put32(table, here - (uint32_t)((bytes - 2) & ~(size_t)1)); /* two bytes before its end */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
-    put32(table, 0x80000000);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    expect32(table, firn_fb_load_uint32(table) + 1, FIRN_ERROR_SCHEMA_ALIGNMENT);
+    expect32(table, here + 2, FIRN_ERROR_SCHEMA_BOUNDS); /* before the buffer */
+    expect32(table, here - (uint32_t)((bytes - 2) & ~(size_t)1),
+             FIRN_ERROR_SCHEMA_BOUNDS); /* two bytes before its end */
+    expect32(table, 0x80000000, FIRN_ERROR_SCHEMA_BOUNDS);
 }
 
 /* Buffers of a root table without fields: the root as early as it may be, before its vtable; then as late. Each ends
@@ -231,21 +228,15 @@ TEST(rules_6_and_7_sizes) {
     uint8_t *v = vtable(plan.at);
     uint16_t vtable_bytes = firn_fb_load_uint16(v), table_bytes = firn_fb_load_uint16(v + 2);
     const uint16_t malformed[] = {0, 2, 3, (uint16_t)(vtable_bytes - 1), (uint16_t)(4 + 2 * rule->field_count + 2)};
-    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
-        put16(v, malformed[i]);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
-    }
-    put16(v, 0xfffe);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++)
+        expect16(v, malformed[i], FIRN_ERROR_SCHEMA_VTABLE);
+    expect16(v, 0xfffe, FIRN_ERROR_SCHEMA_BOUNDS);
     put16(v, vtable_bytes);
-    for (uint16_t size = 0; size < 4; size++) {
-        put16(v + 2, size);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
-    }
-    put16(v + 2, 0xffff);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
-    put16(v + 2, (uint16_t)(table_bytes - 1)); /* the last field now extends beyond the table */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    for (uint16_t size = 0; size < 4; size++)
+        expect16(v + 2, size, FIRN_ERROR_SCHEMA_VTABLE);
+    expect16(v + 2, 0xffff, FIRN_ERROR_SCHEMA_BOUNDS);
+    expect16(v + 2, (uint16_t)(table_bytes - 1),
+             FIRN_ERROR_SCHEMA_VTABLE); /* the last field now extends beyond the table */
 }
 
 /* A table without fields, and one whose only field is larger than the rest of the table. */
@@ -253,37 +244,28 @@ TEST(rules_7_and_8_small_tables) {
     const firn_native_schedule one_field = {.tensor = 1};
     uint8_t *empty = vtable(firn_fb_plan_initialisers_at(plan, 1).at);
     assert_int_equal(firn_fb_load_uint16(empty), 4);
-    for (uint16_t size = 0; size < 4; size++) {
-        put16(empty + 2, size);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
-    }
+    for (uint16_t size = 0; size < 4; size++)
+        expect16(empty + 2, size, FIRN_ERROR_SCHEMA_VTABLE);
     firn_native_plan changed = sample_plan;
     changed.schedules = &one_field;
     changed.schedules_count = 1;
     replace_buffer(&changed);
     uint8_t *single = vtable(firn_fb_plan_schedules_at(plan, 0).at);
     assert_int_equal(firn_fb_load_uint16(single + 2), 8);
-    for (uint16_t size = 4; size < 8; size++) {
-        put16(single + 2, size);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
-    }
+    for (uint16_t size = 4; size < 8; size++)
+        expect16(single + 2, size, FIRN_ERROR_SCHEMA_VTABLE);
 }
 
 TEST(rule_8_slots) {
     uint8_t *v = vtable(plan.at);
     uint16_t table_bytes = firn_fb_load_uint16(v + 2), good = firn_fb_load_uint16(v + PLAN_SEED);
-    for (uint16_t place = 1; place < 4; place++) {
-        put16(v + PLAN_SEED, place);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
-    }
-    put16(v + PLAN_SEED, (uint16_t)(table_bytes - 7));
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
-    put16(v + PLAN_SEED, 0xfff8);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
-    put16(v + PLAN_SEED, (uint16_t)(good + 4)); /* an eight-byte field on a multiple of four */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
-    put16(v + PLAN_SEED, (uint16_t)(good + 1));
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
+    for (uint16_t place = 1; place < 4; place++)
+        expect16(v + PLAN_SEED, place, FIRN_ERROR_SCHEMA_VTABLE);
+    expect16(v + PLAN_SEED, (uint16_t)(table_bytes - 7), FIRN_ERROR_SCHEMA_VTABLE);
+    expect16(v + PLAN_SEED, 0xfff8, FIRN_ERROR_SCHEMA_VTABLE);
+    expect16(v + PLAN_SEED, (uint16_t)(good + 4),
+             FIRN_ERROR_SCHEMA_ALIGNMENT); /* an eight-byte field on a multiple of four */
+    expect16(v + PLAN_SEED, (uint16_t)(good + 1), FIRN_ERROR_SCHEMA_ALIGNMENT);
 }
 
 TEST(rule_9_required) {
@@ -293,14 +275,12 @@ TEST(rule_9_required) {
     for (uint32_t i = 0; i < rule->field_count; i++) {
         bool wanted = (firn_fb_fields[rule->first_field + i].flags & FIRN_FB_FLAG_REQUIRED) != 0;
         uint16_t good = firn_fb_load_uint16(v + 4 + 2 * i);
-        put16(v + 4 + 2 * i, 0);
-        assert_int_equal(verify(), wanted ? FIRN_ERROR_SCHEMA_REQUIRED : FIRN_OK);
+        expect16(v + 4 + 2 * i, 0, wanted ? FIRN_ERROR_SCHEMA_REQUIRED : FIRN_OK);
         put16(v + 4 + 2 * i, good);
         required += wanted ? 1 : 0;
     }
     assert_int_equal(required, 5);
-    put16(v, PLAN_SAMPLER); /* a vtable that ends before the sampler's slot */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_REQUIRED);
+    expect16(v, PLAN_SAMPLER, FIRN_ERROR_SCHEMA_REQUIRED); /* a vtable that ends before the sampler's slot */
 }
 
 static void expect_byte_at_most(uint8_t *at, unsigned most) {
@@ -331,22 +311,17 @@ TEST(rule_10_values) {
         expect_byte_at_most(sequence(first_op().at, OP_REDUCTIONS) + 4 + 16 + member, most[member]);
     }
     uint8_t *kind = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + NODE_BYTES;
-    put16(kind, FIRN_FB_SCHEDULE_KIND_PRODUCT);
-    assert_int_equal(verify(), FIRN_OK);
-    put16(kind, FIRN_FB_SCHEDULE_KIND_PRODUCT + 1);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
-    put16(kind, 0x0100); /* the second byte is significant */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
+    expect16(kind, FIRN_FB_SCHEDULE_KIND_PRODUCT, FIRN_OK);
+    expect16(kind, FIRN_FB_SCHEDULE_KIND_PRODUCT + 1, FIRN_ERROR_SCHEMA_VALUE);
+    expect16(kind, 0x0100, FIRN_ERROR_SCHEMA_VALUE); /* the second byte is significant */
 }
 
 static void expect_finite_float(uint8_t *at) {
     const uint32_t bad[] = {0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffffffff};
     const uint32_t fine[] = {0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000000, 0};
     for (size_t i = 0; i < 5; i++) {
-        put32(at, bad[i]);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
-        put32(at, fine[i]);
-        assert_int_equal(verify(), FIRN_OK);
+        expect32(at, bad[i], FIRN_ERROR_SCHEMA_VALUE);
+        expect32(at, fine[i], FIRN_OK);
     }
 }
 
@@ -359,12 +334,9 @@ TEST(rule_10_floats) {
     for (unsigned member = 32; member < 64; member += 8) {
         uint8_t *high = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + NODE_BYTES + member + 4;
         uint32_t good = firn_fb_load_uint32(high);
-        put32(high, 0x7ff00000);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
-        put32(high, 0xfff80000);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
-        put32(high, 0x7fefffff);
-        assert_int_equal(verify(), FIRN_OK);
+        expect32(high, 0x7ff00000, FIRN_ERROR_SCHEMA_VALUE);
+        expect32(high, 0xfff80000, FIRN_ERROR_SCHEMA_VALUE);
+        expect32(high, 0x7fefffff, FIRN_OK);
         put32(high, good);
     }
 }
@@ -373,19 +345,13 @@ TEST(rule_11_vectors) {
     uint8_t *dims = sequence(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_DIMS);
     uint8_t *initialisers = sequence(plan.at, PLAN_INITIALISERS);
     uint32_t after = (uint32_t)(bytes - (size_t)(initialisers + 4 - buffer));
-    put32(dims, 0);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
-    put32(dims, 9);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
-    put32(dims, 0xffffffff);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+    expect32(dims, 0, FIRN_ERROR_SCHEMA_LIMIT);
+    expect32(dims, 9, FIRN_ERROR_SCHEMA_LIMIT);
+    expect32(dims, 0xffffffff, FIRN_ERROR_SCHEMA_LIMIT);
     put32(dims, 1);
-    put32(initialisers, after / 4 + 1);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
-    put32(initialisers, 65536);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
-    put32(initialisers, 65537);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+    expect32(initialisers, after / 4 + 1, FIRN_ERROR_SCHEMA_BOUNDS);
+    expect32(initialisers, 65536, FIRN_ERROR_SCHEMA_BOUNDS);
+    expect32(initialisers, 65537, FIRN_ERROR_SCHEMA_LIMIT);
 }
 
 /* Every vector and string of a table and of the tables below it may have as many elements as its limit, and no more. */
@@ -405,8 +371,7 @@ static uint32_t expect_limits(const uint8_t *table, uint8_t type) {
         const uint32_t good = firn_fb_load_uint32(target), most = firn_fb_limits[f->value] + 1u;
         put32(target, most);
         assert_int_not_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
-        put32(target, most + 1);
-        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+        expect32(target, most + 1, FIRN_ERROR_SCHEMA_LIMIT);
         put32(target, good);
         limits += 1 + (f->kind == FIRN_FB_KIND_TABLE_VECTOR ? expect_limits(firn_fb_follow(target + 4), f->type) : 0);
     }
@@ -422,8 +387,7 @@ TEST(rule_11_alignment) {
     uint8_t *nodes = sequence(plan.at, PLAN_SCHEDULE_NODES), *offset = field(plan.at, PLAN_SCHEDULE_NODES);
     memmove(nodes + 4, nodes, 4 + NODE_BYTES);
     put32(nodes + 4, 1);
-    put32(offset, firn_fb_load_uint32(offset) + 4);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
+    expect32(offset, firn_fb_load_uint32(offset) + 4, FIRN_ERROR_SCHEMA_ALIGNMENT);
 }
 
 TEST(rule_12_strings) {
@@ -437,12 +401,9 @@ TEST(rule_12_strings) {
     text[length] = 1;
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
     text[length] = 0;
-    put32(name, length - 1); /* not followed by a zero byte */
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
-    put32(name, 0);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
-    put32(name, 201);
-    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+    expect32(name, length - 1, FIRN_ERROR_SCHEMA_STRING); /* not followed by a zero byte */
+    expect32(name, 0, FIRN_ERROR_SCHEMA_LIMIT);
+    expect32(name, 201, FIRN_ERROR_SCHEMA_LIMIT);
 }
 
 /* Returns the error of a longer buffer, whose last 8 bytes are what the offset at `offset` leads to. */
@@ -614,8 +575,4 @@ TEST(random_changes_beside_the_oracle) {
     print_message("%s", wide);
     assert_int_equal(sscanf(wide, "accepted %u refused %u", &accepted, &refused), 2);
     assert_true(accepted > (accepted + refused) / 20 && refused > (accepted + refused) / 20);
-}
-
-int main(void) {
-    return support_test_run(&(support_fixture){.before_each = set_up, .after_each = tear_down});
 }

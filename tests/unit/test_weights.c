@@ -14,7 +14,7 @@
 
 #define NAME "w.safetensors"
 
-static char message[4096];
+static char message[4096], path[64];
 static int messages;
 
 static void keep_message(void *context, const char *line) {
@@ -23,11 +23,17 @@ static void keep_message(void *context, const char *line) {
     snprintf(message, sizeof message, "%s", line);
 }
 
-static int begin(void **state) {
-    (void)state;
+BEFORE_ALL {
+    snprintf(path, sizeof path, P_tmpdir "/firn-test-weights-%ld", (long)getpid());
+}
+
+AFTER_ALL {
+    remove(path);
+}
+
+BEFORE_EACH {
     firnc_messages_to(keep_message, NULL);
     messages = 0;
-    return 0;
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -213,8 +219,6 @@ static firnc_weight_parameter parameters[] = {
     {"a.bias", {.type = FIRN_FLOAT32, .rank = 1, .dims = {2}}, false},
     {"a.weight", {.type = FIRN_FLOAT32, .rank = 2, .dims = {2, 3}}, false},
 };
-
-static char path[64];
 
 /* Writes a file with this header and these values, and opens it for the parameters above. */
 static bool open_file(firnc_weights *weights, firnc_job *job, const char *header, const void *values, size_t bytes) {
@@ -543,11 +547,4 @@ TEST(a_rule_that_comes_too_late_is_warned_of) {
                           values, sizeof values));
     assert_int_equal(messages, 1);
     assert_non_null(strstr(message, "warning: every parameter that matches \"a.bias\" has a rule before this one"));
-}
-
-int main(void) {
-    snprintf(path, sizeof path, P_tmpdir "/firn-test-weights-%ld", (long)getpid());
-    const int failures = support_test_run(&(support_fixture){.before_each = begin});
-    remove(path);
-    return failures;
 }
