@@ -11,7 +11,7 @@
 
 /* The source of p256-m, not its header: the check below is made of its arithmetic, because p256_ecdsa_verify compares
  * in one place, which one skipped instruction would turn into an acceptance. */
-#include "p256-m/p256-m.c"
+#include "p256-m/p256-m.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "plan/errors.h"
 

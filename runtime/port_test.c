@@ -384,7 +384,7 @@ static bool test_range(const reading *r, uint64_t first, uint64_t end) {
     for (uint32_t i = 0; i < count; i++) {
         if (!read_elements(r, first + i, 1, t->scratch + half, t->bytes - half))
             return false;
-        if (memcmp(t->scratch + 1 + i * bytes, t->scratch + half + 1, bytes) != 0)
+        if (memcmp(t->scratch + 1 + (size_t)i * bytes, t->scratch + half + 1, bytes) != 0)
             return broken(t, "source.read", "gives an element the same bytes alone and with others", first + i, 0);
     }
     return true;
@@ -392,8 +392,7 @@ static bool test_range(const reading *r, uint64_t first, uint64_t end) {
 
 /* Around a boundary between two segments, or at an end of the stream. */
 static bool test_place(const reading *r, uint64_t place) {
-    const uint32_t around = 40;
-    const uint64_t first = place < around ? 0 : place - around;
+    const uint64_t around = 40, first = place < around ? 0 : place - around;
     return test_range(r, first, r->elements - first < 2 * around ? r->elements : first + 2 * around);
 }
 

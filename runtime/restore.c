@@ -72,9 +72,10 @@ static int get(const reader *from, uint64_t offset, void *bytes, uint32_t count)
     const firn_storage *storage = from->storage;
     void *context = from->instance->port->context;
     offset += from->slot * storage->capacity;
-    const bool read =
-        storage->read(context, offset, bytes, count) == 0 || storage->read(context, offset, bytes, count) == 0;
-    return read ? FIRN_OK : FIRN_ERROR_STORAGE;
+    int failed = storage->read(context, offset, bytes, count);
+    if (failed != 0)
+        failed = storage->read(context, offset, bytes, count);
+    return failed == 0 ? FIRN_OK : FIRN_ERROR_STORAGE;
 }
 
 static bool all_are(const uint8_t *bytes, uint32_t count, uint8_t value) {

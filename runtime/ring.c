@@ -10,7 +10,7 @@ typedef struct ring {
     uint8_t *data;
     uint64_t length;       /* records that it holds; of windows: elements */
     uint64_t record_bytes; /* of one of them */
-    uint32_t element_bytes;
+    uint32_t record_elements, element_bytes;
 } ring;
 
 /* Returns the ring of a stream; length 0 if the plan has no such stream. */
@@ -21,9 +21,11 @@ static ring ring_of(const firn_instance *instance, uint32_t stream) {
             continue;
         const firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_ring(input));
         const uint32_t bytes = firn_type_bytes(tensor.type);
+        const uint64_t record = (uint64_t)tensor.elements / tensor.dims[0];
         return (ring){.data = tensor.data,
                       .length = tensor.dims[0],
-                      .record_bytes = (uint64_t)tensor.elements / tensor.dims[0] * bytes,
+                      .record_bytes = record * bytes,
+                      .record_elements = (uint32_t)record,
                       .element_bytes = bytes};
     }
     return (ring){0};
@@ -113,7 +115,7 @@ void firn_ring_begin(const firn_instance *instance, firn_samples *samples) {
     const ring first = ring_of(instance, 0);
     const uint64_t pushed = (uint64_t)*instance->bound.pushed;
     const uint64_t held = pushed < first.length ? pushed : first.length;
-    const uint32_t record = (uint32_t)(first.record_bytes / first.element_bytes);
+    const uint32_t record = first.record_elements;
     samples->instance = instance;
     samples->oldest = pushed - held;
     samples->segment = (firn_segment){held * record};

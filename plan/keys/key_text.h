@@ -22,7 +22,7 @@ typedef struct firn_key_text {
 } firn_key_text;
 
 /* Describes the bytes of a file where a private or a public key was wanted and could not be read. */
-firn_key_text firn_key_text_of(const void *bytes, size_t count, bool is_private);
+firn_key_text firn_key_text_of(const void *file, size_t count, bool is_private);
 
 #define FIRN_KEY_WANTED_PUBLIC  "the public key of a P-256 pair in PEM is wanted"
 #define FIRN_KEY_WANTED_PRIVATE "the secret key of a P-256 pair in PEM, without a password, is wanted"

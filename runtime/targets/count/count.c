@@ -71,14 +71,14 @@ static function *function_at(uint64_t address) {
 /* Reads lines ADDRESS TYPE NAME. Bit 0 of an address in Thumb code is not a part of it. */
 static bool read_symbols(const char *path) {
     FILE *file = fopen(path, "r");
-    char line[512], type;
+    char line[512], *end, type;
     if (file == NULL)
         return false;
     while (function_count < FUNCTIONS && fgets(line, sizeof line, file) != NULL) {
         function *next = &functions[function_count];
-        if (sscanf(line, "%" SCNx64 " %c %95s", &next->address, &type, next->name) != 3 || strchr("tTwW", type) == NULL)
+        next->address = strtoull(line, &end, 16) & ~UINT64_C(1);
+        if (end == line || sscanf(end, " %c %95s", &type, next->name) != 2 || strchr("tTwW", type) == NULL)
             continue;
-        next->address &= ~UINT64_C(1);
         if (next->name[0] != '$')
             function_count++;
     }
