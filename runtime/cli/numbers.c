@@ -328,6 +328,7 @@ const char *cli_say_floor(const cli_session *session, char *text, size_t size) {
 const char *cli_say_out_of_range(const cli_session *session, char *text, size_t size) {
     cli_finding finding;
     uint32_t limit, ignored;
+    bool unclassed;
     char at[100], mend[300];
     if (!find_out_of_range(session, &finding, &limit))
         return NULL;
@@ -339,7 +340,8 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
     else
         snprintf(at, sizeof at, "record %llu", (unsigned long long)finding.record);
     const bool labels = finding.records && finding.stream == 1;
-    if (labels && (finding.value < 0 || finding.value == UINT8_MAX) && !cli_ignored_label(session, &ignored))
+    if (labels && (finding.value < 0 || finding.value == UINT8_MAX) &&
+        !cli_ignored_label(session, &ignored, &unclassed))
         snprintf(mend, sizeof mend,
                  "give the rows to be ignored a class of their own, such as %lu, count it among the classes, and name "
                  "it by ignore_index: then -100 is read as it; or give them -100, and compile with ignore_index: -100",
