@@ -19,11 +19,14 @@
 
 enum { PART = 256, OTHER = 3 };
 
+#define WHOLE UINT64_MAX
+
 /* What a device does; all zero: it takes the plan. */
 typedef struct behaviour {
     int32_t hello_status, begin_status, data_status, commit_status;
-    uint64_t begin_offset;
+    uint64_t begin_offset; /* WHOLE: the length of the plan */
     uint32_t begin_committed;
+    bool silent; /* from the second frame on */
     bool stands_still, goes_back, gains, forgets_to_commit;
     uint32_t part, later_part; /* in the answer to hello, and in the others; 0: PART */
     bool no_part;              /* in the others */
@@ -60,7 +63,7 @@ static firn_frame_answer answer_of(const behaviour *b, uint8_t kind, const uint8
     case FIRN_FRAME_BEGIN:
         answer.status = b->begin_status;
         answer.committed = b->begin_committed;
-        *offset = b->begin_offset;
+        *offset = b->begin_offset != WHOLE ? b->begin_offset : plan.bytes;
         break;
     case FIRN_FRAME_DATA:
         answer.status = b->data_status;
@@ -96,6 +99,8 @@ static void serve(int line, const behaviour *b) {
             frame.length = FIRN_FRAME_ANSWER_BYTES;
             firn_frame_answer_encode(&answer, sent + FIRN_FRAME_HEADER_BYTES);
             firn_frame_close(sent, &frame);
+            if (b->silent && frame.kind != (FIRN_FRAME_HELLO | FIRN_FRAME_ANSWER))
+                continue;
             if (write(line, sent, sizeof sent) != sizeof sent)
                 return;
         }
@@ -162,11 +167,19 @@ TEST(what_a_device_answers_is_not_taken_on_trust) {
         {{.begin_status = FIRN_ERROR_STORAGE_FULL}, "STORAGE_FULL", CLI_REFUSED},
         {{.begin_status = FIRN_ERROR_OLDER_PLAN}, "OLDER_PLAN", CLI_REFUSED},
         {{.commit_status = FIRN_ERROR_RUN_HASH}, "RUN_HASH", CLI_REFUSED},
+        {{.begin_offset = WHOLE, .begin_committed = 1}, "the device has this plan already", CLI_OK},
+        {{.begin_status = FIRN_ERROR_UNCONFIRMED, .begin_offset = WHOLE, .begin_committed = 1},
+         "refuses it",
+         CLI_REFUSED},
+        {{.silent = true}, "no answer for 1 seconds", CLI_FILE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[4096];
         const int status = flash(&cases[i].device, said, sizeof said);
         if (status != cases[i].status || strstr(said, cases[i].said) == NULL)
             fail_msg("case %zu: exit %d, %s", i, status, said);
+        const char *message = strstr(said, "firn: ");
+        if (message != NULL && strstr(message + 1, "firn: ") != NULL)
+            fail_msg("case %zu: more than one message: %s", i, said);
     }
 }
