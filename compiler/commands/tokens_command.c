@@ -277,12 +277,11 @@ static int write_ids(encoding *e, const request *r) {
 
 static int encode(encoding *e, const request *r) {
     uint64_t bytes, tokens;
-    if (r->special && e->tokenizer.before.count + e->tokenizer.after.count == 0) {
+    const char *unread = e->tokenizer.unread_processor;
+    if (r->special && (unread != NULL || e->tokenizer.before.count + e->tokenizer.after.count == 0)) {
         firnc_say("firnc: %s: --special: %s; leave out --special", e->tokenizer.name,
-                  e->tokenizer.unread_processor != NULL
-                      ? firnc_format("post_processor is %s, and firnc reads TemplateProcessing",
-                                     e->tokenizer.unread_processor)
-                      : "no post_processor adds tokens to a text");
+                  unread != NULL ? firnc_format("post_processor is %s, and firnc reads one TemplateProcessing", unread)
+                                 : "no post_processor adds tokens to a text");
         return FIRNC_EXIT_WRONG;
     }
     if (!check_texts(r, &bytes))

@@ -264,7 +264,8 @@ static bool read_processor(firnc_tokenizer *tokenizer, const char *path, const c
     if (strcmp(type, "TemplateProcessing") == 0 && tokenizer->before.count + tokenizer->after.count == 0)
         return read_template(tokenizer, path, object);
     if (strcmp(type, "Sequence") != 0) {
-        tokenizer->unread_processor = firnc_format("%s", type);
+        const bool second = strcmp(type, "TemplateProcessing") == 0;
+        tokenizer->unread_processor = firnc_format("%s%s", second ? "a second " : "", type);
         return true;
     }
     if (!firnc_document_open(&document, tokenizer->name, path, object, processors_keys, COUNT(processors_keys)))

@@ -56,7 +56,7 @@ typedef struct firnc_tokenizer {
     firnc_added_list added;            /* sought in the text as it is */
     firnc_added_list added_normalized; /* sought in normalized text */
     firnc_ids before, after;           /* what post_processor adds to a text */
-    const char *unread_processor;      /* the type of a post_processor that is not read; NULL: there is none */
+    const char *unread_processor; /* what of post_processor is not read, so that --special is refused; NULL: nothing */
 } firnc_tokenizer;
 
 /* Reads a tokenizer.json. */

@@ -193,6 +193,18 @@ for number, line in enumerate(open(sys.argv[2], encoding="utf-8"), 1):
 d = json.load(open(f"{sys.argv[1]}/bytes.json", encoding="utf-8"))
 d["post_processor"] = {"type": "BertProcessing", "sep": ["a", 1], "cls": ["b", 2]}
 json.dump(d, open(f"{sys.argv[3]}/processor.json", "w", encoding="utf-8"), ensure_ascii=False)
+# Sequences of post-processors around the template of llama3.
+d = json.load(open(f"{sys.argv[1]}/llama3.json", encoding="utf-8"))
+def template(d):
+    if d["type"] == "Sequence":
+        return next(template(part) for part in d["processors"] if part["type"] != "ByteLevel")
+    return d
+read, level = template(d["post_processor"]), {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+other = {"type": "RobertaProcessing", "sep": ["a", 1], "cls": ["b", 2], "trim_offsets": True, "add_prefix_space": True}
+for name, list in ("read", [level, read]), ("behind", [read, other]), ("before", [other, read]), ("second", [read, read]), (
+    "inside", [{"type": "Sequence", "processors": [read]}, {"type": "Sequence", "processors": [level, other]}]):
+    d["post_processor"] = {"type": "Sequence", "processors": list}
+    json.dump(d, open(f"{sys.argv[3]}/sequence_{name}.json", "w", encoding="utf-8"), ensure_ascii=False)
 end
 number=0
 tab=$(printf '\t')
@@ -204,6 +216,14 @@ done <"$folder/edits"
 expect "a post-processor without effect" 0 "" "$FIRNC" tokens $text --tokenizer "$folder/processor.json" --count
 expect "a post-processor" 1 "post_processor is BertProcessing" \
     "$FIRNC" tokens $text --tokenizer "$folder/processor.json" --special --count
+for sequence in "behind RobertaProcessing" "before RobertaProcessing" "second a second TemplateProcessing" "inside RobertaProcessing"; do
+    set -- $text --tokenizer "$folder/sequence_${sequence%% *}.json" --count
+    expect "post-processors, ${sequence%% *}" 1 "post_processor is ${sequence#* }, and firnc reads one TemplateProcessing; leave out --special" \
+        "$FIRNC" tokens "$@" --special
+    expect "post-processors without effect, ${sequence%% *}" 0 "" "$FIRNC" tokens "$@"
+done
+expect "a sequence that is read" 0 "" "$FIRNC" tokens $text --tokenizer "$folder/sequence_read.json" --special -o "$folder/sequence.bin"
+cmp -s "$folder/sequence.bin" "$folder/one.bin" || fail "a sequence adds other tokens than its template"
 expect "no post-processor" 1 "no post_processor adds tokens" "$FIRNC" tokens $text $pair --special --count
 
 expect "a tokenizer.json as vocabulary" 1 "is a tokenizer.json; give it by --tokenizer" \
