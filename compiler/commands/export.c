@@ -4,6 +4,7 @@
 
 #include "compiler/commands/export.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,10 +233,13 @@ int firnc_export_parts(const char *const *plans, uint32_t count, firnc_export_wi
     char *text = NULL;
     size_t bytes = 0;
     FILE *memory = open_memstream(&text, &bytes);
-    if (memory == NULL)
-        return FIRNC_EXIT_WRONG;
-    write_parts(memory, &n, count);
-    const int written = fclose(memory) == 0 ? firnc_export_write(output, text, bytes) : FIRNC_EXIT_WRONG;
+    if (memory != NULL)
+        write_parts(memory, &n, count);
+    int written = FIRNC_EXIT_WRONG;
+    if (memory == NULL || fclose(memory) != 0)
+        firnc_say("firnc: memory: %s", strerror(errno));
+    else
+        written = firnc_export_write(output, text, bytes);
     free(text);
     return written;
 }

@@ -99,12 +99,13 @@ static int export_record(const cli_options *options, const cli_record *record) {
     char *header = NULL;
     size_t header_bytes = 0;
     FILE *text = open_memstream(&header, &header_bytes);
-    if (text == NULL) {
+    if (text != NULL)
+        print_header(text, record);
+    if (text == NULL || fclose(text) != 0) {
         firn_host_fail("memory", "%s", strerror(errno));
+        free(header);
         return CLI_FILE;
     }
-    print_header(text, record);
-    fclose(text);
     int status = write_file(options->output, record, header, header_bytes);
     if (status == CLI_OK && !options->quiet)
         status = say_written(options->output, record, header_bytes);

@@ -272,8 +272,8 @@ static int refuse_evaluation(const char *path) {
     return CLI_FILE;
 }
 
-/* Adds the value in a line, if that is the line of an evaluation. What is no finite number there has no value. ahead:
- * the step comes after that of the checkpoint, as do those of all lines that follow. */
+/* If the line is one of an evaluation, adds its value, NaN if that is not a finite number. ahead: its step comes after
+ * that of the checkpoint. */
 static void note_evaluation(cli_history *history, const char *line, uint64_t step, bool ahead) {
     char name[CLI_METRIC_NAME_BYTES + 16];
     if (history == NULL || strstr(line, ",\"eval_") == NULL)
@@ -410,9 +410,11 @@ int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history
         return refuse_there(log->path);
     size_t length = 0;
     FILE *text = open_memstream(&log->head, &length);
-    if (text == NULL)
+    if (text != NULL)
+        print_head(text, session, history);
+    if (text == NULL || fclose(text) != 0) {
+        firn_host_fail("memory", "%s", strerror(errno));
         return CLI_FILE;
-    print_head(text, session, history);
-    fclose(text);
+    }
     return begin_or_go_on(log, history, there, steps_done);
 }

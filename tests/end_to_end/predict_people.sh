@@ -274,6 +274,60 @@ put() {
 expect "a checkpoint that is replaced" 0 "" put logits --name logits -o "$folder/put.npy"
 cmp -s "$folder/plain.npy" "$folder/put.npy" || fail "the last rows are of another checkpoint"
 
+# --- no memory for a text --------------------------------------------------------------------------------------------
+
+# What is written in memory first ends with a message where there is none for it. At its end, so that part of it is there,
+# if FAULT_CLOSE is set.
+cat >"$folder/memory.c" <<'end'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static FILE *made;
+
+FILE *open_memstream(char **text, size_t *length) {
+    union {
+        void *symbol;
+        FILE *(*call)(char **, size_t *);
+    } next = {dlsym(RTLD_NEXT, "open_memstream")};
+    errno = ENOMEM;
+    return getenv("FAULT_CLOSE") != NULL ? made = next.call(text, length) : NULL;
+}
+
+int fclose(FILE *file) {
+    union {
+        void *symbol;
+        int (*call)(FILE *);
+    } next = {dlsym(RTLD_NEXT, "fclose")};
+    const int closed = next.call(file);
+    if (file != made)
+        return closed;
+    errno = ENOMEM;
+    return EOF;
+}
+end
+${CC:-cc} -O1 -shared -fPIC "$folder/memory.c" -o "$folder/memory.so" -ldl
+# starved COMMAND...: with little memory
+starved() {
+    LD_PRELOAD=$folder/memory.so "$@"
+}
+for fault in FAULT_NONE FAULT_CLOSE; do
+    export $fault=1
+    expect "no memory for the log" 1 "^firn: memory: " starved "$FIRN" train "$folder/train.plan" --pub "$folder/key.pub.pem" --quiet \
+        --data "$folder/x.npy" --labels "$folder/y.npy" --steps 1 --log "$folder/memory.log"
+    expect "no memory for an export" 1 "^firn: memory: " starved "$FIRN" export "$folder/ckpt" --quiet -o "$folder/memory.safetensors"
+    expect "no memory for a matrix" 1 "^firn: memory: " starved evaluate matrix --quiet --confusion "$folder/memory.csv"
+    expect "no memory for rows" 1 "memory.csv: cannot be written: Cannot allocate" starved predict logits --quiet --name logits --format csv \
+        -o "$folder/memory.csv"
+    expect "no memory for a list of parts" 1 "^firnc: memory: " starved "$FIRNC" export "$folder/train.plan" --c -o "$folder/memory.c.out"
+    unset $fault
+done
+for made in "$folder"/memory.*; do
+    case $made in *.c | *.so) ;; *) fail "no memory, and $made is there" ;; esac
+done
+
 # --- no room, and nobody who reads -----------------------------------------------------------------------------------
 
 echo kept >"$none"

@@ -124,14 +124,15 @@ static int write_matrix(const char *path, const matrix *m, const cli_classes *cl
     size_t length = 0;
     FILE *to = open_memstream(&text, &length);
     firn_host_replacement file = {.file = -1};
-    if (to == NULL) {
+    if (to != NULL)
+        put_matrix(to, m, classes);
+    if (to == NULL || fclose(to) != 0) {
         firn_host_fail("memory", "%s", strerror(errno));
+        free(text);
         return CLI_FILE;
     }
-    put_matrix(to, m, classes);
-    bool written = fclose(to) == 0;
-    written = written && firn_host_replace_begin(&file, path) && firn_host_replace_write(&file, 0, text, length) &&
-              firn_host_replace_end(&file);
+    const bool written = firn_host_replace_begin(&file, path) && firn_host_replace_write(&file, 0, text, length) &&
+                         firn_host_replace_end(&file);
     if (!written)
         firn_host_replace_fail(&file, path);
     free(text);
