@@ -41,8 +41,8 @@ typedef struct firnc_added_match {
     size_t begin, end; /* with white space that it takes */
 } firnc_added_match;
 
-/* Finds the next token, and moves the search behind it. False if there is none up to match->begin; further ones need
- * more text, unless match->begin is the length of the text. */
+/* Finds the next token and moves the search behind it. False: no token begins before match->begin. What lies from there
+ * on needs more text, unless match->begin is the end of the text. */
 bool firnc_added_find(const firnc_added_list *list, firnc_added_search *search, firnc_added_match *match);
 
 /* Whether the character before a place is one of a word. */

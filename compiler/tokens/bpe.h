@@ -61,8 +61,8 @@ uint32_t firnc_bpe_begin(firnc_bpe *bpe, uint32_t merge_count);
  * their concatenation. */
 bool firnc_bpe_add_merge(firnc_bpe *bpe, uint32_t left, uint32_t right, uint32_t rank);
 
-/* The place of the last character of a text, behind the first one, before which no merge joins; 0 if there is none.
- * `space` is the character that a space will be, ' ' if it stays one. */
+/* Returns the largest offset above 0 at which no merge joins the characters on both sides, so that both parts may be
+ * encoded alone; 0: there is none. `space` is the character that a space will be, ' ' if it stays one. */
 size_t firnc_bpe_last_gap(const firnc_bpe *bpe, const uint8_t *text, size_t length, uint32_t space);
 
 /* Appends the ids of a word of at least one byte. whole: it is all of a word, and no part of one between gaps. False

@@ -436,8 +436,10 @@ typedef struct cli_validation {
 int cli_validation_begin(cli_validation *validation, const cli_session *owner, cli_progress *progress);
 /* Notes what the evaluations read, and when they are. */
 void cli_validation_note(const cli_validation *validation);
-/* Evaluates the state after `step`. *done is false if a signal came before the last batch. Returns as above; SOURCE has
- * no message yet. */
+/* Evaluates the state after `step`. *done is false if a signal came before the last batch. Returns as above.
+ * If the data cannot be read or have changed it returns CLI_FILE without a message; firn_host_data_fault tells the
+ * file.
+ */
 int cli_validation_run(cli_validation *validation, uint64_t step, bool *done);
 void cli_validation_end(cli_validation *validation);
 

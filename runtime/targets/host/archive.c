@@ -225,7 +225,8 @@ static bool refuse_choice(const firn_host_file *file, const found *found, const 
                           found->names, more, both);
 }
 
-/* Finds where the bytes of a member begin, behind a header that has a name and a field of its own. */
+/* Finds where the bytes of a member begin. The header before a member has its own name and extra field, whose lengths
+ * may differ from those in the directory. */
 static bool place_member(const firn_host_file *file, entry *entry) {
     uint8_t header[LOCAL_BYTES];
     firn_host_member *member = &entry->member;

@@ -35,7 +35,8 @@ static uint32_t read_once(firn_host_file *file, uint64_t offset, uint8_t *to, ui
     return count;
 }
 
-/* What was read before the contents were hashed again may have been others, and is read again. */
+/* If the watch had to hash the file again during a read, the bytes may be of other contents, so the read is repeated.
+ */
 static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t count) {
     firn_host_file *file = context;
     uint64_t renewals;

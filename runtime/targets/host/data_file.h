@@ -38,7 +38,8 @@ struct firn_host_file {
     bool tokens;                 /* the plan reads a text of tokens or bytes, not records */
     bool converted;              /* the numbers are read by way of `how`; else the contents are the elements */
     bool hashed_as_rows;         /* the data hash takes what is read, in place of the contents */
-    bool replaced;               /* the contents are numbers that were made of the file's */
+    bool replaced;               /* the contents were made by firn (a table, images, C order); sha256 stays that of the
+                                  * file */
     uint8_t sha256[32];          /* of the file's contents, unpacked */
     uint8_t digest[32];          /* of the line of the data hash */
     uint64_t rounded;            /* numbers that are others as float32 */
@@ -57,7 +58,8 @@ bool firn_host_file_unpack(firn_host_file *file, uint64_t most);
 firn_host_file *firn_host_file_make(const char *name);
 /* Gives the file other contents, which it owns from then on. */
 void firn_host_file_replace(firn_host_file *file, uint8_t *memory, uint64_t bytes);
-/* Hashes the contents, and ends with a watch that knows them. */
+/* Stores the SHA-256 of the contents in `digest`, gives it to the watch and, unless the contents were replaced, keeps
+ * it as the file's sha256. False after a message. */
 bool firn_host_file_hash(firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]);
 /* Copies the contents of a hashed file into memory if they are not more than *room, which they then take. */
 bool firn_host_file_keep(firn_host_file *file, uint64_t *room);
@@ -131,7 +133,7 @@ bool firn_host_file_next_piece(const firn_host_file *file, firn_host_piece *piec
 /* Reads elements as the plan takes them. Returns FIRN_OK or SOURCE. */
 int firn_host_file_read(const firn_host_file *file, uint64_t first, uint32_t count, void *elements);
 /* Converts all numbers, and hashes what they become with their type and extents. Refuses the first that does not
- * fit. */
+ * fit. Sets file->rounded. `digest` is written only if file->hashed_as_rows. */
 bool firn_host_file_hash_rows(firn_host_file *file, uint32_t stream, uint8_t digest[FIRN_HASH_BYTES]);
 /* Brings the elements of a file in Fortran order into C order, in memory. */
 bool firn_host_file_reorder(firn_host_file *file);
