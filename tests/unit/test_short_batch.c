@@ -154,7 +154,26 @@ static const struct {
     {behind_one_that_mixes, "cumulative_sum"},
 };
 
-/* Freezes an evaluation with a layer. Stores how the plan ends, and returns false if it is refused. */
+/* Freezes an evaluation. Stores how the plan ends, and returns false if it is refused. */
+static bool freeze_graph(firnc_graph *graph, firnc_metric metric, firnc_short_batch wanted, uint8_t *end) {
+    static firnc_job job;
+    firnc_job_defaults(&job, FIRNC_EVAL);
+    job.data.batch_size = job.data.micro_batch_size = BATCH;
+    job.metric = metric;
+    job.data.short_batch = wanted;
+    firnc_frozen plan;
+    message[0] = '\0';
+    firnc_messages_to(keep_message, NULL);
+    const bool good = firnc_freeze_plan(graph, &job, &key, NULL, &plan);
+    firnc_messages_to(NULL, NULL);
+    if (good) {
+        const firn_fb_plan root = firn_fb_plan_root((const uint8_t *)plan.file.data + FIRN_PAYLOAD_OFFSET);
+        *end = firn_fb_sampler_epoch_end(firn_fb_plan_sampler(root));
+    }
+    return good;
+}
+
+/* Freezes an evaluation with a layer; as above. */
 static bool freeze(size_t i, firnc_short_batch wanted, uint8_t *end) {
     firnc_graph *graph = firnc_graph_create("one_layer");
     firnc_graph_evaluate(graph);
@@ -170,21 +189,7 @@ static bool freeze(size_t i, firnc_short_batch wanted, uint8_t *end) {
     const firnc_value logits = firnc_linear(graph, y, head, FIRNC_NONE, FIRNC_OUT_IN);
     firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
     firnc_classification(graph, logits, labels);
-    static firnc_job job;
-    firnc_job_defaults(&job, FIRNC_EVAL);
-    job.data.batch_size = job.data.micro_batch_size = BATCH;
-    job.metric = i % 2 == 0 ? FIRNC_METRIC_ACCURACY : FIRNC_METRIC_PERPLEXITY;
-    job.data.short_batch = wanted;
-    firnc_frozen plan;
-    message[0] = '\0';
-    firnc_messages_to(keep_message, NULL);
-    const bool good = firnc_freeze_plan(graph, &job, &key, NULL, &plan);
-    firnc_messages_to(NULL, NULL);
-    if (good) {
-        const firn_fb_plan root = firn_fb_plan_root((const uint8_t *)plan.file.data + FIRN_PAYLOAD_OFFSET);
-        *end = firn_fb_sampler_epoch_end(firn_fb_plan_sampler(root));
-    }
-    return good;
+    return freeze_graph(graph, i % 2 == 0 ? FIRNC_METRIC_ACCURACY : FIRNC_METRIC_PERPLEXITY, wanted, end);
 }
 
 /* Expects a message that names the op, or none. */
@@ -207,5 +212,45 @@ TEST(samples_that_are_apart_may_end_short) {
         assert_true(freeze(i, FIRNC_SHORT_NEVER, &end));
         assert_int_equal(end, FIRN_FB_EPOCH_END_STOP);
         assert_string_equal(message, "");
+    }
+}
+
+/* Freezes an evaluation whose rows have weights that are constants, one for each place in the batch. */
+static bool freeze_weighted(firnc_metric metric, bool copied, firnc_short_batch wanted, uint8_t *end) {
+    static const float weights_of_places[BATCH] = {1, 2, 3, 4};
+    firnc_graph *graph = firnc_graph_create("weighted");
+    firnc_graph_evaluate(graph);
+    const firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, WIDTH},
+                                      (firnc_input_options){.element = FIRN_FLOAT32});
+    const firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){BATCH},
+                                           (firnc_input_options){.stream = 1, .element = FIRN_UINT8, .limit = CLASSES});
+    firnc_value by_row = firnc_constant(graph, "weights", FIRN_FLOAT32, 1, (uint32_t[]){BATCH}, weights_of_places);
+    if (copied)
+        by_row = firnc_relu(graph, by_row);
+    const firnc_value head = firnc_parameter(graph, "head", 2, (uint32_t[]){CLASSES, WIDTH},
+                                             (firnc_init){.rule = FIRNC_INIT_NORMAL, .b = 1}, true);
+    const firnc_value logits = firnc_linear(graph, x, head, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_loss(graph, firnc_cross_entropy_weighted(graph, logits, labels, by_row,
+                                                   (firnc_cross_entropy_options){.loss_weight = 1}));
+    firnc_classification(graph, logits, labels);
+    firnc_row_weights(graph, by_row, -1);
+    return freeze_graph(graph, metric, wanted, end);
+}
+
+/* Such a weight is no sample's: a metric would depend on where in a batch a sample is. */
+TEST(row_weights_that_are_constants_may_not_end_short) {
+    static const firnc_metric metrics[] = {FIRNC_METRIC_MEAN, FIRNC_METRIC_ACCURACY};
+    for (size_t i = 0; i < 4; i++) {
+        const bool copied = i >= 2;
+        const char *why = copied ? "in its op relu" : "the metric reads weights, which is no input, and has an element";
+        uint8_t end = UINT8_MAX;
+        assert_true(freeze_weighted(metrics[i % 2], copied, FIRNC_SHORT_IF_POSSIBLE, &end));
+        assert_int_equal(end, FIRN_FB_EPOCH_END_STOP);
+        assert_non_null(
+            strstr(message, "warning: samples at the end of the data that are fewer than a batch are left out"));
+        assert_non_null(strstr(message, why));
+        assert_false(freeze_weighted(metrics[i % 2], copied, FIRNC_SHORT_ALWAYS, &end));
+        assert_non_null(strstr(message, "the last samples cannot be counted"));
+        assert_non_null(strstr(message, why));
     }
 }

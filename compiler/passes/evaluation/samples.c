@@ -427,11 +427,17 @@ const firnc_samples *firnc_samples_of(const firnc_compilation *compilation) {
     return s;
 }
 
-const firnc_node *firnc_samples_mixed_by(const firnc_samples *samples, firnc_value value) {
+bool firnc_samples_are_apart(const firnc_samples *samples, firnc_value value, const firnc_node **mixing) {
     const place *found = &samples->places[value];
-    if (found->mixing != NULL)
-        return found->mixing;
-    const bool in_order = found->batch && found->axis == 0;
     const uint32_t producer = samples->graph->values[value].producer;
-    return in_order || producer == FIRNC_NONE ? NULL : &samples->graph->nodes[producer];
+    *mixing = found->mixing;
+    if (found->mixing != NULL)
+        return false;
+    if (found->batch && found->axis == 0)
+        return true;
+    if (producer != FIRNC_NONE) {
+        *mixing = &samples->graph->nodes[producer];
+        return false;
+    }
+    return !found->batch && shape_of(samples, value)->dims[0] == 1;
 }

@@ -10,9 +10,10 @@ typedef struct firnc_samples firnc_samples;
 /* Looks at every node of the graph, whose shapes are known. */
 const firnc_samples *firnc_samples_of(const firnc_compilation *compilation);
 
-/* Returns NULL if the first dimension of the value has an equal part for each sample of a batch, in the order of the
- * samples, computed from this sample alone and not from its place in the batch. Else returns the node that mixes
- * samples, or of whose op nothing is known. */
-const firnc_node *firnc_samples_mixed_by(const firnc_samples *samples, firnc_value value);
+/* Returns true if the first dimension of the value has an equal part for each sample of a batch, in the order of the
+ * samples, computed from this sample alone and not from its place in the batch, or has one element for all of them.
+ * Else stores the node that mixes samples, or of whose op nothing is known; NULL: the value is a parameter or a
+ * constant with an element for each place in the batch. */
+bool firnc_samples_are_apart(const firnc_samples *samples, firnc_value value, const firnc_node **mixing);
 
 #endif

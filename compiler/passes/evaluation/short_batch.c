@@ -65,10 +65,15 @@ static const char *obstacle(const firnc_compilation *compilation) {
     const uint8_t count = operands_of(compilation, operands);
     const firnc_samples *samples = firnc_samples_of(compilation);
     for (uint8_t i = 0; i < count && compilation->job->data.micro_batch_size > 1; i++) {
-        const firnc_node *mixing = operands[i] == FIRNC_NONE ? NULL : firnc_samples_mixed_by(samples, operands[i]);
-        if (mixing != NULL)
-            return firnc_format("layer %s: the samples of a batch depend on one another in its op %s", mixing->name,
-                                firn_op_name(firn_op_find(mixing->code)));
+        const firnc_node *mixing;
+        if (operands[i] == FIRNC_NONE || firnc_samples_are_apart(samples, operands[i], &mixing))
+            continue;
+        if (mixing == NULL)
+            return firnc_format(
+                "the metric reads %s, which is no input, and has an element for each place in the batch",
+                compilation->graph->values[operands[i]].name);
+        return firnc_format("layer %s: the samples of a batch depend on one another in its op %s", mixing->name,
+                            firn_op_name(firn_op_find(mixing->code)));
     }
     return NULL;
 }
