@@ -101,7 +101,7 @@ typedef enum firn_cost {
     FIRN_COST_cached_attention
 } firn_cost;
 
-typedef enum firn_begins { FIRN_BEGINS_nothing, FIRN_BEGINS_partial, FIRN_BEGINS_first } firn_begins;
+typedef enum firn_begins { FIRN_BEGINS_nothing, FIRN_BEGINS_partial, FIRN_BEGINS_first, FIRN_BEGINS_last } firn_begins;
 
 /* Type and extents of one tensor. rank is 1 to FIRN_RANK_MAX, every extent is at least 1, and dims beyond rank are
  * 0. */

@@ -35,6 +35,9 @@ typedef struct firn_rule_parts {
     bool (*gathered)(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first);
     /* The losses of a plan with the phase count: each divisor is found there, and the plan's loss has one. */
     bool (*batch)(const firn_fb_plan_record *plan);
+    /* The ops of a plan whose micro-batches are added as a tree. first_touches: the first op that uses each tensor
+     * which is not state. */
+    bool (*tree)(const firn_fb_plan_record *plan, const uint32_t *first_touches);
 } firn_rule_parts;
 extern const firn_rule_parts firn_semantics_parts;
 
@@ -43,6 +46,7 @@ bool firn_semantics_is_output(const firn_fb_plan_record *plan, uint32_t i);
 bool firn_semantics_are_rings(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler);
 bool firn_semantics_is_gathered(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first);
 bool firn_semantics_counts_batch(const firn_fb_plan_record *plan);
+bool firn_semantics_is_tree(const firn_fb_plan_record *plan, const uint32_t *first_touches);
 
 /* The part of an op, or NULL. */
 const firn_op_part *firn_op_part_find(uint16_t code);

@@ -64,11 +64,13 @@ static bool adds_losses(const firn_instance *instance) {
 }
 
 /* Runs forward and backward of every micro-batch. Does not write the state, so an error here leaves it valid. The loss
- * of the batch is the sum of the losses in order, divided by their number unless they are added. */
+ * of the batch is the sum of the losses in order, divided by their number unless they are added. Where the plan adds
+ * micro-batches as a tree, an op does it, and the sum is there behind the last. */
 static int run_micro_batches(firn_instance *instance, step *step, float *batch_loss) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     float total = -0.0f; /* added to it, the first loss stays as it is, also -0 */
-    const bool added = adds_losses(instance);
+    const bool added = adds_losses(instance),
+               tree = firn_fb_plan_micro_batch_order(instance->plan) == FIRN_FB_MICRO_BATCH_ORDER_TREE;
     int status = FIRN_OK;
     uint32_t micro = 0;
     if (added)
@@ -82,6 +84,8 @@ static int run_micro_batches(firn_instance *instance, step *step, float *batch_l
         step->cursor += samples_of(instance);
         instance->moment = (firn_moment){step->global_step, micro};
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH);
+        if (tree && micro + 1 < micro_batches)
+            continue;
         const float loss = *instance->bound.loss;
         total += loss;
         if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))

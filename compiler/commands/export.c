@@ -186,17 +186,21 @@ static void write_optional_list(FILE *out, const char *type, const char *table, 
     fprintf(out, "\nconst %s *const %s = %s;\n", type, table, any(needed, count) ? name : "0");
 }
 
-/* The semantic rules. Those of a tensor that is gathered are for ops that fill it element by element. */
+/* The semantic rules. Those of a tensor that is gathered are for ops that fill it element by element, and those
+ * of a tree for the op that adds it up. */
 static void write_rules(FILE *out, const needs *n) {
-    bool gathered = false;
-    for (uint32_t i = 0; i < FIRN_OPS; i++)
+    bool gathered = false, tree = false;
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
         gathered = gathered || (n->ops[i] && firn_op_at(i)->begins == FIRN_BEGINS_partial);
+        tree = tree || (n->ops[i] && firn_op_at(i)->begins == FIRN_BEGINS_last);
+    }
     fprintf(out,
             "\nconst firn_rule_parts firn_semantics_parts = {.metric = %s, .output = %s, .rings = %s, .gathered = %s, "
-            ".batch = %s};\n",
+            ".batch = %s, .tree = %s};\n",
             any(n->metrics, FIRN_METRIC_KINDS) ? "firn_semantics_check_metric" : "0",
             n->outputs ? "firn_semantics_is_output" : "0", n->rings ? "firn_semantics_are_rings" : "0",
-            gathered ? "firn_semantics_is_gathered" : "0", n->batch ? "firn_semantics_counts_batch" : "0");
+            gathered ? "firn_semantics_is_gathered" : "0", n->batch ? "firn_semantics_counts_batch" : "0",
+            tree ? "firn_semantics_is_tree" : "0");
 }
 
 static void write_parts(FILE *out, const needs *n, uint32_t plans) {

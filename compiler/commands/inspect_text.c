@@ -122,8 +122,10 @@ static void print_run(const cJSON *root) {
     if (origin != NULL)
         line("said: from", firnc_format("step %s of that run, sample %s of its data", grouped(origin, "step"),
                                         grouped(origin, "cursor")));
-    line("micro-batches", firnc_format("%" PRIu64 " of %" PRIu64 " samples", number(root, "micro_batches"),
-                                       number(item(root, "sampler"), "samples")));
+    line("micro-batches",
+         firnc_format("%" PRIu64 " of %" PRIu64 " samples%s", number(root, "micro_batches"),
+                      number(item(root, "sampler"), "samples"),
+                      strcmp(text(root, "micro_batch_order"), "tree") == 0 ? ", added as a tree" : ""));
     if (cJSON_IsTrue(item(root, "losses_added")))
         line("loss of a step", "of the whole batch: the losses of its micro-batches are added");
     line("seed", text(root, "seed"));

@@ -311,14 +311,20 @@ static void fill_outputs(const writing *w, firn_native_plan *plan) {
     plan->outputs_count = graph->output_count;
 }
 
+static uint32_t micro_batches_of(const writing *w) {
+    return w->graph->eval ? 1 : w->job->data.batch_size / w->job->data.micro_batch_size;
+}
+
 static void fill_plan(writing *w, firn_native_plan *plan) {
     const firnc_job *job = w->job;
     const firnc_graph *graph = w->graph;
     number_tensors(w);
     *plan = (firn_native_plan){.numerics_version = FIRN_NUMERICS_VERSION,
-                               .micro_batch_order = FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
+                               .micro_batch_order = job->tree && micro_batches_of(w) > 1
+                                                        ? FIRN_FB_MICRO_BATCH_ORDER_TREE
+                                                        : FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
                                .check_loss = job->check_loss && graph->loss != FIRNC_NONE,
-                               .micro_batches = graph->eval ? 1 : job->data.batch_size / job->data.micro_batch_size,
+                               .micro_batches = micro_batches_of(w),
                                .seed = job->seed,
                                .steps = job->steps,
                                .tensors = make_tensors(w),

@@ -117,6 +117,13 @@ static void annotate(firnc_graph *graph, firnc_node *node) {
         }
 }
 
+/* Outputs of a node: those of its row, without one that changes an optional input which the node does not have. Such an
+ * input is the last one, and its output too. */
+static uint8_t outputs_of(const firn_op_info *info, uint8_t input_count) {
+    const uint8_t changed = firn_op_changed(info, info->outputs - 1U);
+    return changed != FIRN_FRESH && changed >= input_count ? (uint8_t)(info->outputs - 1) : info->outputs;
+}
+
 /* Appends a node whose outputs are not set yet. */
 static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
                           uint8_t input_count, const int64_t *integers, const float *reals) {
@@ -133,7 +140,7 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
                          .phase = phase,
                          .name = name,
                          .input_count = input_count,
-                         .output_count = info->outputs,
+                         .output_count = outputs_of(info, input_count),
                          .trained_rows = FIRNC_NONE,
                          .pol = {.level = FIRNC_UNSET, .bwd_level = FIRNC_UNSET}};
     for (uint8_t i = 0; i < input_count; i++) {

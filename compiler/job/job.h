@@ -172,6 +172,7 @@ typedef struct firnc_job {
     uint64_t steps;      /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: all data */
     bool endless;        /* train: the run has no end, and steps is 0 */
     bool check_loss;     /* a loss that is not finite stops the run */
+    bool tree;           /* train: micro-batches are added as a tree (NUMERICS.md, "Finalise") */
     bool gradient_norm;  /* train: the norm of the gradients is computed, even if nothing in the step needs it */
     bool late_update;    /* every gradient is computed before the first update, though the arena may be larger */
     uint32_t logit_rows; /* train: rows of logits that are there at a time; 0: the compiler chooses; all: UINT32_MAX */

@@ -3,7 +3,7 @@
  *
  * - count: the divisor of the whole batch, where rows of the loss may be absent (gradients/batch.c)
  * - micro_batch: the seed of the gradient takes 1/micro_batches, or 1 where losses are added, and the loss scale;
- *   gradients are accumulated; running statistics advance beside their buffers
+ *   gradients are accumulated, and losses where that is done as a tree; running statistics advance beside their buffers
  * - finalise: largest magnitude and squares of the unscaled gradients, norm and finiteness; the factors that unscale
  *   and clip
  * - update: powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
@@ -19,7 +19,7 @@ typedef struct training {
     firnc_graph *graph;
     const firnc_job *job;
     firnc_value *parameters; /* sorted by name */
-    uint32_t count;
+    uint32_t count, micro_batches;
     firnc_value magnitude, root; /* of the gradients, once their norm has been found */
     firnc_value factors; /* output of gradient_factors; FIRNC_NONE: gradients are neither unscaled nor clipped */
 } training;
@@ -54,13 +54,13 @@ static const char *name_of(const training *t, firnc_value value) {
 
 /* --- micro_batch -------------------------------------------------------------------------------------------------- */
 
-static void seed_loss(const training *t, uint32_t micro_batches) {
+static void seed_loss(const training *t) {
     firnc_graph *graph = t->graph;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         firnc_node *node = &graph->nodes[i];
         if (node->code != FIRN_OP_loss_seed)
             continue;
-        node->reals[FIRN_LOSS_SEED_FACTOR] = graph->losses_added ? 1 : 1 / (float)micro_batches;
+        node->reals[FIRN_LOSS_SEED_FACTOR] = graph->losses_added ? 1 : 1 / (float)t->micro_batches;
         if (is_scaled(t)) {
             node->inputs[FIRN_LOSS_SEED_IN_SCALE] = graph->loss_scale;
             node->input_count = 1;
@@ -88,19 +88,65 @@ static void take_narrow_gradients(const training *t) {
     }
 }
 
+/* Adds a tensor in the arena that stays from one micro-batch to the next. */
+static firnc_value kept(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
+    const firnc_value value = firnc_value_new(graph, name, role, shape);
+    graph->values[value].persistent = true;
+    return value;
+}
+
+/* The levels of the tree of micro-batches below its top, for a value whose sum is `total`; FIRNC_NONE if there are
+ * none: the top alone adds two micro-batches. */
+static firnc_value levels_below(const training *t, const char *name, firnc_value total) {
+    firnc_graph *graph = t->graph;
+    firn_shape shape = graph->values[total].shape;
+    uint32_t levels = 0;
+    for (uint32_t last = t->micro_batches - 1; last > 1; last >>= 1)
+        levels++;
+    if (levels == 0)
+        return FIRNC_NONE;
+    shape.dims[0] *= levels;
+    return kept(graph, firnc_format("lower.%s", name), graph->values[total].role, shape);
+}
+
+/* Adds a value of each micro-batch to `total`: one after the other, or as a tree. */
+static void accumulate(const training *t, const char *layer, firnc_value value, firnc_value total) {
+    const int64_t integers[] = {[FIRN_ACCUMULATE_TREE_MICRO_BATCHES] = t->micro_batches};
+    firnc_value operands[] = {[FIRN_ACCUMULATE_TREE_IN_TOTAL] = total,
+                              [FIRN_ACCUMULATE_TREE_IN_G] = value,
+                              [FIRN_ACCUMULATE_TREE_IN_LOWER] = FIRNC_NONE};
+    if (t->job->tree)
+        operands[FIRN_ACCUMULATE_TREE_IN_LOWER] = levels_below(t, name_of(t, value), total);
+    const firnc_value outputs[] = {[FIRN_ACCUMULATE_TREE_OUT_TOTAL] = total,
+                                   [FIRN_ACCUMULATE_TREE_OUT_LOWER] = operands[FIRN_ACCUMULATE_TREE_IN_LOWER]};
+    firnc_node_in_place(t->graph, t->job->tree ? FIRN_OP_accumulate_tree : FIRN_OP_accumulate, FIRNC_PHASE_MICRO_BATCH,
+                        layer, operands, t->job->tree ? 3 : 2, t->job->tree ? integers : NULL, NULL, outputs);
+}
+
+_Static_assert((int)FIRN_ACCUMULATE_TREE_IN_TOTAL == (int)FIRN_ACCUMULATE_IN_TOTAL &&
+                   (int)FIRN_ACCUMULATE_TREE_IN_G == (int)FIRN_ACCUMULATE_IN_G &&
+                   (int)FIRN_ACCUMULATE_TREE_OUT_TOTAL == (int)FIRN_ACCUMULATE_OUT_TOTAL,
+               "accumulate() serves both ops");
+
 static void accumulate_gradients(const training *t) {
     firnc_graph *graph = t->graph;
     for (uint32_t i = 0; i < t->count; i++) {
-        firnc_value parameter = t->parameters[i], gradient = graph->values[parameter].gradient;
+        const firnc_value parameter = t->parameters[i], gradient = graph->values[parameter].gradient;
         graph->values[gradient].role = FIRNC_ROLE_ACTIVATION;
-        firnc_value total = firnc_value_new(graph, firnc_format("total.%s", name_of(t, gradient)), FIRNC_ROLE_GRADIENT,
-                                            graph->values[parameter].shape);
-        graph->values[total].persistent = true;
-        firnc_node_in_place(graph, FIRN_OP_accumulate, FIRNC_PHASE_MICRO_BATCH, name_of(t, parameter),
-                            (firnc_value[]){[FIRN_ACCUMULATE_IN_TOTAL] = total, [FIRN_ACCUMULATE_IN_G] = gradient}, 2,
-                            NULL, NULL, &total);
+        const firnc_value total = kept(graph, firnc_format("total.%s", name_of(t, gradient)), FIRNC_ROLE_GRADIENT,
+                                       graph->values[parameter].shape);
+        accumulate(t, name_of(t, parameter), gradient, total);
         graph->values[parameter].gradient = total;
     }
+}
+
+/* The loss has its place in the tree: the one that the plan names is the sum. The runtime adds losses in order. */
+static void accumulate_loss(const training *t) {
+    firnc_graph *graph = t->graph;
+    const firnc_value loss = graph->loss;
+    graph->values[loss].name = "micro_batch.loss";
+    graph->loss = kept(graph, "loss", FIRNC_ROLE_RESULT, graph->values[loss].shape);
+    accumulate(t, "loss", loss, graph->loss);
 }
 
 /* The gradient of a parameter as a phase after the micro-batches reads it: the total, rounded if total_rounded says so.
@@ -288,21 +334,28 @@ bool firnc_add_training(firnc_compilation *compilation) {
     if (graph->eval)
         return firnc_add_metric(compilation);
     const firnc_data *data = &compilation->job->data;
-    uint32_t micro_batches = data->batch_size / data->micro_batch_size;
-    training t = {
-        .graph = graph, .job = compilation->job, .magnitude = FIRNC_NONE, .root = FIRNC_NONE, .factors = FIRNC_NONE};
+    training t = {.graph = graph,
+                  .job = compilation->job,
+                  .micro_batches = data->batch_size / data->micro_batch_size,
+                  .magnitude = FIRNC_NONE,
+                  .root = FIRNC_NONE,
+                  .factors = FIRNC_NONE};
     t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
     graph->schedules = firnc_allocate((t.job->schedule.root_count + UINT64_C(1)) * sizeof *graph->schedules);
     for (uint32_t i = 0; i < t.job->schedule.root_count; i++)
         graph->schedules[i] = FIRNC_NONE;
     add_state(&t);
-    name_result(graph, graph->loss, "loss");
+    const bool tree = t.job->tree && t.micro_batches > 1;
+    if (!tree)
+        name_result(graph, graph->loss, "loss");
     if (!firnc_count_batch(compilation))
         return false;
-    seed_loss(&t, micro_batches);
+    seed_loss(&t);
+    if (tree)
+        accumulate_loss(&t);
     take_narrow_gradients(&t);
-    if (micro_batches > 1)
+    if (t.micro_batches > 1)
         accumulate_gradients(&t);
     if (!firnc_group_parameters(compilation, t.parameters, t.count))
         return false;

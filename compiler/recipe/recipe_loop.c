@@ -9,7 +9,10 @@ typedef struct loop {
     uint64_t eval_steps, num_epochs, steps_per_epoch; /* 0: not given */
     uint32_t grad_accum_steps;
     bool check_loss;
+    int tree;
 } loop;
+
+static const firnc_choice orders[] = {{"sequential", false}, {"tree", true}, {NULL, 0}};
 
 static const firnc_field fields[] = {
     {"num_steps", .kind = FIRNC_FIELD_OTHER},
@@ -19,6 +22,7 @@ static const firnc_field fields[] = {
     {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
     {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
     {"grad_accum_steps", .kind = FIRNC_FIELD_WHOLE, offsetof(loop, grad_accum_steps), 1, FIRNC_SAMPLES_MAX},
+    {"micro_batch_order", .kind = FIRNC_FIELD_CHOICE, offsetof(loop, tree), .choices = orders},
     {"eval_frequency", .kind = FIRNC_FIELD_OTHER},
     FIRNC_OPTIMIZER_KEYS_BELOW,
     FIRNC_PRECISION_KEYS_BELOW,
@@ -121,6 +125,18 @@ static bool accumulate(firnc_recipe *recipe, bool csx, const firnc_tree *mapping
     return true;
 }
 
+/* The order in which the micro-batches of a step are added. */
+static bool order(firnc_job *job, const firnc_tree *mapping, const loop *l) {
+    static const firnc_idle_key usual = {"micro_batch_order", "sequential"};
+    if (job->mode != FIRNC_TRAIN)
+        return true;
+    if (job->data.batch_size == job->data.micro_batch_size)
+        firnc_idle_note_keys(mapping, &usual, 1, NULL,
+                             "a step has one micro-batch; set micro_batch_size below batch_size, or remove this key");
+    job->tree = l->tree;
+    return true;
+}
+
 /* --- evaluations -------------------------------------------------------------------------------------------------- */
 
 /* Reads how often the recipe wants the state evaluated, for the report of a training plan. A whole number counts steps,
@@ -172,5 +188,6 @@ bool firnc_recipe_loop(firnc_recipe *recipe, const firnc_tree *init) {
     const bool csx = is_for_csx(init);
     return (length == NULL || read_length(job, length)) &&
            read_epochs(recipe, mapping, &values, csx ? 1 : values.grad_accum_steps) &&
-           accumulate(recipe, csx, mapping, &values) && read_eval_frequency(job, mapping);
+           accumulate(recipe, csx, mapping, &values) && order(job, mapping, &values) &&
+           read_eval_frequency(job, mapping);
 }

@@ -6,4 +6,5 @@ const firn_rule_parts firn_semantics_parts = {.metric = firn_semantics_check_met
                                               .output = firn_semantics_is_output,
                                               .rings = firn_semantics_are_rings,
                                               .gathered = firn_semantics_is_gathered,
-                                              .batch = firn_semantics_counts_batch};
+                                              .batch = firn_semantics_counts_batch,
+                                              .tree = firn_semantics_is_tree};

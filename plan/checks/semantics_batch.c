@@ -50,7 +50,18 @@ static bool is_counted(const firn_fb_plan_record *plan, const firn_fb_op_record 
            firn_semantics_base(plan, counter.inputs[FIRN_BATCH_WEIGHTS_IN_WEIGHTS]) == base;
 }
 
+/* The loss of a micro-batch: that of the plan, or what a tree adds up to it. */
+static uint32_t loss_of_micro_batch(const firn_fb_plan_record *plan) {
+    firn_fb_op_record op;
+    if (firn_semantics_adds_tree(plan) &&
+        firn_semantics_has_one_writer(plan, plan->loss, FIRN_OP_accumulate_tree, FIRN_ACCUMULATE_TREE_OUT_TOTAL,
+                                      FIRN_FB_PHASE_KIND_MICRO_BATCH, &op))
+        return op.inputs[FIRN_ACCUMULATE_TREE_IN_G];
+    return plan->loss;
+}
+
 bool firn_semantics_counts_batch(const firn_fb_plan_record *plan) {
+    const uint32_t of_micro_batch = loss_of_micro_batch(plan);
     bool good = plan->micro_batches >= 2, divides = false;
     uint8_t phase;
     firn_fb_op_record op;
@@ -59,7 +70,7 @@ bool firn_semantics_counts_batch(const firn_fb_plan_record *plan) {
             continue;
         const batch_loss *loss = loss_of(&op);
         good = is_counted(plan, &op, loss);
-        divides |= op.outputs[loss->loss] == plan->loss;
+        divides |= op.outputs[loss->loss] == of_micro_batch;
     }
     return good && divides;
 }

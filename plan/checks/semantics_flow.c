@@ -103,10 +103,14 @@ static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *
 }
 
 /* An op that fills one element of a tensor may not stand in an update, because a skipped step would leave out this
- * element alone. */
+ * element alone. One whose outputs are whole behind the last micro-batch is for plans whose micro-batches are added as
+ * a tree, where semantics_tree.c checks who uses them. */
 static bool op_is_legal(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint32_t n, uint8_t phase) {
     const firn_op_info *info = info_of(op);
     if (info->begins == FIRN_BEGINS_partial && phase == FIRN_FB_PHASE_KIND_UPDATE)
+        return false;
+    if (info->begins == FIRN_BEGINS_last &&
+        !(phase == FIRN_FB_PHASE_KIND_MICRO_BATCH && firn_semantics_adds_tree(plan)))
         return false;
     for (uint32_t i = 0; i < op->inputs_count; i++) {
         const uint32_t input = firn_semantics_base(plan, op->inputs[i]);
@@ -159,9 +163,9 @@ static __attribute__((noinline)) bool is_used_in_bookkeep(const firn_fb_plan_rec
 }
 
 /* Checks how an arena tensor that the runtime does not fill gets its contents: it is undefined before its first op,
- * which must therefore write all of it. Two kinds of ops may begin a tensor that they also read: ops that fill one
- * element (semantics_gather.c), and ops that overwrite it at micro-step 0, for which it must persist from one
- * micro-batch to the next. */
+ * which must therefore write all of it. Three kinds of ops may begin a tensor that they also read: ops that fill one
+ * element (semantics_gather.c), ops that overwrite it at micro-step 0, and ops that have written all of it behind the
+ * last micro-step (semantics_tree.c). For the last two it must persist from one micro-batch to the next. */
 static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor, uint32_t index,
                     uint32_t first_touch) {
     const bool persistent = firn_semantics_is_persistent(tensor);
@@ -184,7 +188,7 @@ static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record
     if (firn_semantics_fills_partial(&op, index))
         return firn_semantics_parts.gathered != NULL &&
                firn_semantics_parts.gathered(plan, index, tensor->dims[0], first);
-    return info_of(&op)->begins == FIRN_BEGINS_first && persistent &&
+    return info_of(&op)->begins >= FIRN_BEGINS_first && persistent &&
            (phase == FIRN_FB_PHASE_KIND_MICRO_BATCH || phase == FIRN_FB_PHASE_KIND_COUNT);
 }
 
@@ -231,7 +235,7 @@ static bool contents_are_written(const firn_fb_plan_record *plan, uint32_t *firs
     find_first_touches(plan, first_touches);
     for (uint32_t i = state_tensors; written && i < plan->tensors_count; i++)
         written = has_contents(plan, i, first_touches[i - state_tensors]);
-    return written;
+    return written && (!firn_semantics_adds_tree(plan) || firn_semantics_parts.tree(plan, first_touches));
 }
 
 /* --- bytes that two tensors share ------------------------------------------------------------------------------- */

@@ -96,6 +96,11 @@ static inline bool firn_semantics_has_divisor(const firn_fb_op_record *op) {
            (op->code == FIRN_OP_linear_cross_entropy && op->inputs_count > FIRN_LINEAR_CROSS_ENTROPY_IN_BATCH_DIVISOR);
 }
 
+/* Whether the micro-batches of a step are added as a tree. */
+static inline bool firn_semantics_adds_tree(const firn_fb_plan_record *plan) {
+    return plan->micro_batch_order == FIRN_FB_MICRO_BATCH_ORDER_TREE;
+}
+
 /* Whether there is such a tensor, it is one element of this type, is no view, and lies in one of these kinds of
  * regions. In the arena it must also be persistent, because the runtime reads it between phases, and must not be
  * scratch. */

@@ -372,7 +372,7 @@ static unsigned read_names(const struct op_row *row, const char *text, struct op
             const char *end = strchr(text, ']');
             if (end == NULL)
                 refuse_row(row, operand->name, "an operand has no extents");
-            text = take(row, text + 1, "]", operand->text, sizeof operand->text) + 1;
+            text = take(row, text + 1, "]", operand->text, sizeof operand->text - 1) + 1; /* read_operand adds "]" */
         }
         text = read_flags(row, operand, text);
         text += *text == ' ';
@@ -442,9 +442,14 @@ static void read_output(struct op_row *row, struct op_operand *output) {
     if (output->optional || output->reusable || output->repeats)
         refuse_row(row, output->name, "the flags ? ~ and + are for inputs");
     output->changed = changes ? find_operand(row->inputs, row->input_count, output->name) : OP_NONE;
-    if (changes &&
-        (output->changed == OP_NONE || row->inputs[output->changed].optional || row->inputs[output->changed].repeats))
-        refuse_row(row, output->name, "an output without a type is no input, or one that is optional or repeats");
+    if (changes && (output->changed == OP_NONE || row->inputs[output->changed].repeats))
+        refuse_row(row, output->name, "an output without a type is no input, or one that repeats");
+    if (changes && row->inputs[output->changed].optional &&
+        (output == row->outputs || output->changed + 1 < row->input_count ||
+         output + 1 < row->outputs + row->output_count))
+        refuse_row(
+            row, output->name,
+            "an output without a type is an optional input, and one of the two is not the last, or it is output 0");
     if (changes)
         return;
     if (find_operand(row->inputs, row->input_count, output->name) != OP_NONE)
@@ -456,6 +461,11 @@ static void read_output(struct op_row *row, struct op_operand *output) {
         refuse_row(row, output->name, "[sums x] is scratch; write ! behind it");
 }
 
+/* Whether an output changes an input that a plan may leave out. */
+static bool may_be_absent(const struct op_row *row, const struct op_operand *output) {
+    return output->changed != OP_NONE && row->inputs[output->changed].optional;
+}
+
 static void read_outputs(struct op_row *row) {
     unsigned newest = 0;
     row->output_count = read_names(row, row->source->columns.outputs, row->outputs);
@@ -464,7 +474,7 @@ static void read_outputs(struct op_row *row) {
         check_version(row, row->outputs[i].name, row->outputs[i].since, &newest);
         if (row->outputs[0].since > 0)
             refuse_row(row, row->outputs[0].name, "output 0 came with the row");
-        row->outputs_min += row->outputs[i].since == 0;
+        row->outputs_min += row->outputs[i].since == 0 && !may_be_absent(row, &row->outputs[i]);
     }
     if (row->output_count > 0 && row->outputs[0].changed != OP_NONE)
         row->inputs[row->outputs[0].changed].reusable = true;
@@ -518,7 +528,7 @@ static void check_words(const struct op_row *row) {
         refuse_row(row, columns->autocast, ".autocast is no word of plan/ops.def");
     if (columns->pol != NULL && !is_one_of(columns->pol, "product attention norm rotation"))
         refuse_row(row, columns->pol, ".pol is no word of plan/ops.def");
-    if (columns->begins != NULL && !is_one_of(columns->begins, "partial first"))
+    if (columns->begins != NULL && !is_one_of(columns->begins, "partial first last"))
         refuse_row(row, columns->begins, ".begins is no word of plan/ops.def");
     if (row->source->documentation[0] == '\0')
         refuse_row(row, NULL, "there is no documentation");

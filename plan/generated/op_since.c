@@ -113,6 +113,7 @@ static const struct {
     {.code = 253, .kind = ROW, .position = 0, .since = 2}, /* batch_rows  */
     {.code = 254, .kind = ROW, .position = 0, .since = 2}, /* batch_weights  */
     {.code = 275, .kind = ROW, .position = 0, .since = 3}, /* sample_loss  */
+    {.code = 278, .kind = ROW, .position = 0, .since = 3}, /* accumulate_tree  */
     {.code = 260, .kind = ROW, .position = 0, .since = 2}, /* largest_magnitude  */
     {.code = 261, .kind = ROW, .position = 0, .since = 2}, /* gradient_magnitude  */
     {.code = 262, .kind = ROW, .position = 0, .since = 2}, /* sum_of_scaled_squares  */

@@ -153,6 +153,7 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"sample_loss", "prediction target", "losses", "loss samples form log_target batch_mean", "threshold", ""},
     {"loss_seed", "scale", "dloss", "", "factor", ""},
     {"accumulate", "total g", "total", "", "", ""},
+    {"accumulate_tree", "total g lower", "total lower", "micro_batches", "", ""},
     {"sum_of_squares", "gradient partial scale", "partial scratch", "index", "", ""},
     {"largest_magnitude", "gradient partial", "partial scratch", "index", "", ""},
     {"gradient_magnitude", "partial", "magnitude", "", "", ""},

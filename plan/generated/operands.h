@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 191,
+    FIRN_OPS = 192,
     FIRN_OP_DEFAULTS = 0, /* attributes that a plan may leave out */
 
     FIRN_CAST_IN_X = 0,
@@ -974,6 +974,13 @@ enum {
     FIRN_ACCUMULATE_IN_TOTAL = 0,
     FIRN_ACCUMULATE_IN_G = 1,
     FIRN_ACCUMULATE_OUT_TOTAL = 0,
+
+    FIRN_ACCUMULATE_TREE_IN_TOTAL = 0,
+    FIRN_ACCUMULATE_TREE_IN_G = 1,
+    FIRN_ACCUMULATE_TREE_IN_LOWER = 2,
+    FIRN_ACCUMULATE_TREE_OUT_TOTAL = 0,
+    FIRN_ACCUMULATE_TREE_OUT_LOWER = 1,
+    FIRN_ACCUMULATE_TREE_MICRO_BATCHES = 0,
 
     FIRN_SUM_OF_SQUARES_IN_GRADIENT = 0,
     FIRN_SUM_OF_SQUARES_IN_PARTIAL = 1,

@@ -34,7 +34,7 @@ const char *firn_fb_metric_kind_word(uint8_t value) {
 }
 
 const char *firn_fb_micro_batch_order_word(uint8_t value) {
-    static const char *const words[] = {"sequential"};
+    static const char *const words[] = {"sequential", "tree"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 

@@ -5,6 +5,27 @@
 
 /* --- gradients: norm, clipping ---------------------------------------------------------------------------------- */
 
+/* The levels of the tree below its top, which is `total`: as many as the number of the last micro-batch has bits behind
+ * its highest one. Without any there is no tensor for them. */
+int firn_shape_accumulate_tree(firn_op_signature *s) {
+    const firn_shape *total = &s->inputs[FIRN_ACCUMULATE_TREE_IN_TOTAL];
+    const bool lower = has_input(s, FIRN_ACCUMULATE_TREE_IN_LOWER);
+    uint32_t levels = 0;
+    if (s->integers[FIRN_ACCUMULATE_TREE_MICRO_BATCHES] < 2)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    for (int64_t last = s->integers[FIRN_ACCUMULATE_TREE_MICRO_BATCHES] - 1; last > 1; last >>= 1)
+        levels++;
+    if (lower != (levels != 0) || lower != (s->output_count > FIRN_ACCUMULATE_TREE_OUT_LOWER))
+        return FIRN_ERROR_OP_OPERANDS;
+    if (!lower)
+        return FIRN_OK;
+    firn_shape wanted = *total;
+    if (total->dims[0] > UINT32_MAX / levels)
+        return FIRN_ERROR_OP_SHAPE;
+    wanted.dims[0] *= levels;
+    return same_extents(&s->inputs[FIRN_ACCUMULATE_TREE_IN_LOWER], &wanted) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+}
+
 /* Operands and attributes that the ops which fill an element of `partial` share are at the same positions. */
 #define AS_SQUARES(OP)                                                                                                 \
     ((int)FIRN_##OP##_INDEX == (int)FIRN_SUM_OF_SQUARES_INDEX &&                                                       \

@@ -33,6 +33,45 @@ void firn_kernel_accumulate(const firn_kernel_call *call) {
     firn_split_blocks(call, accumulate_blocks);
 }
 
+/* Where the nodes of a level wait: below the top in `lower`, one level behind the other, and at the top in `total`. */
+static float *level_of_tree(const firn_kernel_call *call, uint32_t level, uint32_t top) {
+    const firn_tensor *total = &call->outputs[FIRN_ACCUMULATE_TREE_OUT_TOTAL];
+    float *below = level < top ? call->outputs[FIRN_ACCUMULATE_TREE_OUT_LOWER].data : NULL;
+    return below != NULL ? below + level * total->elements : total->data;
+}
+
+static void add_left(float *node, const float *left, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        node[i] = left[i] + node[i];
+}
+
+/* A bit that is set in the number of the micro-step stands for a node that waits on this level for its right sibling.
+ * The gradient of the micro-step is that of the lowest level; so it is carried upwards as a one is in a binary counter,
+ * and behind the last micro-step over the levels on which none waits, too. */
+static void accumulate_tree_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const uint32_t last = (uint32_t)call->integers[FIRN_ACCUMULATE_TREE_MICRO_BATCHES] - 1,
+                   micro_step = call->moment->micro_step;
+    uint32_t top = 0, level;
+    float node[FIRN_BLOCK];
+    while (last >> top > 1)
+        top++;
+    for (size_t block = begin; block < end; block++) {
+        const size_t count = firn_block_widen(node, &call->inputs[FIRN_ACCUMULATE_TREE_IN_G], block);
+        const size_t at = block * FIRN_BLOCK;
+        for (level = 0; level < top && (micro_step == last || (micro_step >> level & 1) != 0); level++)
+            if ((micro_step >> level & 1) != 0)
+                add_left(node, level_of_tree(call, level, top) + at, count);
+        if (level == top && (micro_step >> top & 1) != 0)
+            add_left(node, level_of_tree(call, top, top) + at, count);
+        firn_narrow(level_of_tree(call, level, top), FIRN_FLOAT32, at, node, count);
+    }
+}
+
+void firn_kernel_accumulate_tree(const firn_kernel_call *call) {
+    firn_split_blocks(call, accumulate_tree_blocks);
+}
+
 void firn_kernel_advance_power(const firn_kernel_call *call) {
     const float power = firn_scalar(&call->inputs[FIRN_ADVANCE_POWER_IN_POWER]);
     firn_set_scalar(&call->outputs[FIRN_ADVANCE_POWER_OUT_POWER], power * call->reals[FIRN_ADVANCE_POWER_FACTOR]);

@@ -281,9 +281,33 @@ normed_of ds_cnn "DS-CNN, some steps skipped" 4 $precision.initial_loss_scale=52
 if [ -n "$taken" ] && ! { grep -q 'skipped true' "$folder/second" && grep -q 'skipped false' "$folder/second"; }; then
     fail "$name: all steps are skipped, or none"
 fi
+normed_of resnet8 "ResNet-8, a tree of micro-batches" 2 init.loop.micro_batch_order=tree $loader.batch_size=10 \
+    $loader.micro_batch_size=2
 normed_of cct "CCT, bfloat16, POL 1" 2
 same "autoencoder" 3 compiler/recipes/small_autoencoder.yaml "--data $folder/images.npy" init.model.input_size=49
 evaluate=
+
+# --- micro-batches that are added as a tree ---------------------------------------------------------------------------------
+
+tree=init.loop.micro_batch_order=tree
+for count in 2 3 5 7 8; do
+    cut="$loader.batch_size=$((2 * count)) $loader.micro_batch_size=2"
+    mlp_of "MLP, a tree of $count micro-batches" 3 "$images" $float32 $cut $tree
+    [ -n "$taken" ] || continue
+    cp "$folder/second" "$folder/tree"
+    "$FIRNC" compile $mlp --mode train --key "$folder/test.key.pem" -o "$folder/plan" --set trainer.$input --set trainer.$float32 \
+        --set trainer.${cut% *} --set trainer.${cut#* } >"$folder/out"
+    ! train || [ $count -lt 4 ] || ! cmp -s "$folder/firn" "$folder/tree" || fail "$name: the bits of a sequence"
+    ! train || [ $count -gt 3 ] || cmp -s "$folder/firn" "$folder/tree" || fail "$name: other bits than a sequence"
+done
+gpt2_of "GPT-2, bfloat16, POL 1 emulated, a tree" 2 "$texts" $precision.fp16_type=bfloat16 $emulate \
+    $precision.precision_opt_level=1 $tree $loader.batch_size=5 $loader.micro_batch_size=1
+gpt2_of "GPT-2, a tree, ignored tokens, a dynamic loss scale" 3 "$texts" $dynamic $precision.initial_loss_scale=1024 $tree \
+    init.model.ignore_index=32 $precision.max_gradient_norm=0.5 $loader.batch_size=5 $loader.micro_batch_size=1
+mlp_of "MLP, a tree, weights of records, every step skipped" 2 "$images --weights $folder/weights.npy" $dynamic $tree \
+    $precision.initial_loss_scale=1e30 init.model.sample_weights=true $loader.batch_size=12 $loader.micro_batch_size=2
+gpt2_of "GPT-2, a tree, LoRA" 2 "$texts" $float32 $tree $loader.batch_size=6 $loader.micro_batch_size=1 \
+    "init.fine_tuning={lora: {layers: 'transformer.h.*', rank: 3, alpha: 4, dropout: 0.1}}"
 
 # --- models -------------------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ patch() {
 }
 
 patch plan/plan.fbs "/^table Plan {/,/^}/s/^}/  remark:uint (since: $((minor + 1)));\n}/"
-patch plan/plan.fbs "s/^\(enum MicroBatchOrder : ubyte\) {\(.*\) }/\1 (since: \"any $((minor + 2))\") {\2, any }/"
+patch plan/plan.fbs "s/^\(enum MicroBatchOrder : ubyte (since: \"tree 3\)\") {\(.*\) }/\1, any $((minor + 2))\") {\2, any }/"
 cat >>"$new/plan/ops.def" <<end
 FIRN_OP(lookup, 9000, embedding, none, none, "rows of a table", .inputs = "ids:int32(V)[...] table:float32[V,C]",
         .outputs = "y:real[own: those of ids,C]", .since = $((minor + 3)))

@@ -170,7 +170,7 @@ class Plan:
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
-        self.loss, self.losses_added = root.loss, root.losses_added
+        self.loss, self.losses_added, self.micro_batch_order = root.loss, root.losses_added, root.micro_batch_order
         pushed = root.sampler.pushed != self.ABSENT
         self.ring = self.tensors[root.inputs[0].ring].dims[0] if pushed else None
         self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor counted")
@@ -2392,6 +2392,20 @@ def accumulate(call):
     return {"total": call["g"] if call.micro_step == 0 else call["total"] + call["g"]}
 
 
+@computes("accumulate_tree")
+def accumulate_tree(call):
+    """The nodes of the tree as they are defined, and none of them before all leaves are there."""
+    leaves = call.run.leaves.setdefault(id(call.op), [])
+    leaves.append(call["g"].astype(F32))
+    if len(leaves) < call.attribute("micro_batches"):
+        return {}
+    level = leaves
+    while len(level) > 1:
+        pairs = [level[i:i + 2] for i in range(0, len(level), 2)]
+        level = [pair[0] + pair[1] if len(pair) == 2 else pair[0] for pair in pairs]
+    return {"total": level[0]}
+
+
 def inverse_scale(call):
     scale = call["scale"]
     return np.ones(1, F32) if scale is None else ONE / scale
@@ -2929,6 +2943,7 @@ class Run:
         self.samples = Samples(plan.sampler, streams)
         self.schedules = Schedules(plan.schedule_nodes, plan.schedule_numbers, plan.schedule_instructions)
         self.values = dict(plan.in_place)
+        self.leaves = {}  # of each op that adds up a tree
         for initialiser, tensor in zip(plan.initialisers, plan.state):
             self.store(tensor.index, self.initial(initialiser, tensor))
 
@@ -2995,7 +3010,7 @@ class Run:
     def forget(self):
         """Nothing but the state and what is constant outlives a step."""
         state = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
-        self.values = {**self.plan.in_place, **state}
+        self.values, self.leaves = {**self.plan.in_place, **state}, {}
 
     def fill(self, first, only=None):
         for data in self.plan.inputs:
@@ -3029,8 +3044,11 @@ class Run:
         for m in range(plan.micro_batches):
             self.fill(cursor + m * plan.sampler.samples)
             self.phase("micro_batch", t, m)
-            part = self.checked_loss()
-            loss = part if loss is None else loss + part
+            if plan.micro_batch_order == "sequential":
+                part = self.checked_loss()
+                loss = part if loss is None else loss + part
+        if plan.micro_batch_order == "tree":
+            loss = self.checked_loss()
         if plan.micro_batches > 1 and not plan.losses_added:
             loss = loss / F32(plan.micro_batches)
         self.phase("finalise", t, 0)

@@ -41,6 +41,7 @@ typedef enum kind {
     SAMPLE_UNIT,
     DATA_PART,
     EPOCH_END,
+    MICRO_BATCH_ORDER,
     REGION_KIND,
     MODE
 } kind;
@@ -48,13 +49,19 @@ typedef enum kind {
 typedef const char *word_of(uint8_t value);
 
 /* The words of the kinds that are enumerations of the schema. */
-static word_of *const words[] = {
-    [ELEMENT_TYPE] = firn_fb_element_type_word, [ROLE] = firn_fb_role_word,
-    [RULE] = firn_fb_initialiser_rule_word,     [REDUCTION_KIND] = firn_fb_reduction_kind_word,
-    [PHASE_KIND] = firn_fb_phase_kind_word,     [METRIC_KIND] = firn_fb_metric_kind_word,
-    [SAMPLER_KIND] = firn_fb_sampler_kind_word, [SAMPLE_UNIT] = firn_fb_sample_unit_word,
-    [DATA_PART] = firn_fb_data_part_word,       [EPOCH_END] = firn_fb_epoch_end_word,
-    [REGION_KIND] = firn_fb_region_kind_word,   [MODE] = firn_fb_mode_word};
+static word_of *const words[] = {[ELEMENT_TYPE] = firn_fb_element_type_word,
+                                 [ROLE] = firn_fb_role_word,
+                                 [RULE] = firn_fb_initialiser_rule_word,
+                                 [REDUCTION_KIND] = firn_fb_reduction_kind_word,
+                                 [PHASE_KIND] = firn_fb_phase_kind_word,
+                                 [METRIC_KIND] = firn_fb_metric_kind_word,
+                                 [SAMPLER_KIND] = firn_fb_sampler_kind_word,
+                                 [SAMPLE_UNIT] = firn_fb_sample_unit_word,
+                                 [DATA_PART] = firn_fb_data_part_word,
+                                 [EPOCH_END] = firn_fb_epoch_end_word,
+                                 [MICRO_BATCH_ORDER] = firn_fb_micro_batch_order_word,
+                                 [REGION_KIND] = firn_fb_region_kind_word,
+                                 [MODE] = firn_fb_mode_word};
 
 typedef support_plan plan;
 typedef firn_native_tensor tensor;
@@ -109,7 +116,7 @@ typedef struct field {
 static const field fields[] = {
     /* clang-format off */
     SCALAR(plan, plan.numerics_version, NUMBER), SCALAR(plan, plan.check_loss, NUMBER),
-    SCALAR(plan, plan.micro_batches, NUMBER), SCALAR(plan, plan.seed, NUMBER), SCALAR(plan, plan.steps, NUMBER),
+    SCALAR(plan, plan.micro_batches, NUMBER), SCALAR(plan, plan.micro_batch_order, MICRO_BATCH_ORDER), SCALAR(plan, plan.seed, NUMBER), SCALAR(plan, plan.steps, NUMBER),
     SCALAR(plan, plan.state_tensors, NUMBER), SCALAR(plan, plan.losses_added, NUMBER), SCALAR(plan, plan.loss, TENSOR),
     SCALAR(plan, plan.learning_rate, TENSOR), SCALAR(plan, plan.loss_scale, TENSOR),
     SCALAR(plan, plan.global_step, TENSOR), SCALAR(plan, plan.optimizer_step, TENSOR), SCALAR(plan, plan.finite, TENSOR),

@@ -276,7 +276,7 @@ static const char ones_are_repeated[] =
     " elementwise select repeated sum_to expand cross_attention cross_attention_backward ";
 static const char extents_are_divided[] =
     " conv conv_backward_weight recurrent_backward_weight attention rotary_embedding ";
-static const char inputs_are_related[] = " select gradient_norm gradient_factors concat ";
+static const char inputs_are_related[] = " select gradient_norm gradient_factors concat accumulate_tree ";
 static const char types_are_compared[] = " cast concat attention attention_backward cross_attention "
                                          "cross_attention_backward linear_cross_entropy scatter_nd metric_auc ";
 

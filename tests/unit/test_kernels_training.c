@@ -76,6 +76,98 @@ TEST(accumulate) {
         }
 }
 
+/* --- trees of micro-batches --------------------------------------------------------------------------------------- */
+
+enum { LEAVES_MOST = 17 };
+
+/* Element e of node j of a level, as NUMERICS.md defines the tree, without a counter. The recursion is as deep as the
+ * tree. */
+static float node_of(const firn_tensor *leaves, uint32_t count, uint32_t level, uint32_t j, size_t e) {
+    if (level == 0)
+        return get(&leaves[j], e);
+    const float left = node_of(leaves, count, level - 1, 2 * j, e);
+    if (2 * j + 1 >= (count + (1u << (level - 1)) - 1) >> (level - 1)) /* the nodes of the level below */
+        return left;
+    return left + node_of(leaves, count, level - 1, 2 * j + 1, e);
+}
+
+static uint32_t levels_of(uint32_t count) {
+    uint32_t levels = 0;
+    while (1u << levels < count)
+        levels++;
+    return levels;
+}
+
+/* Runs the op in every micro-step of a tree. lower: NULL if there is no level below the top. */
+static void run_tree(const firn_tensor *leaves, uint32_t count, const firn_tensor *total, const firn_tensor *lower) {
+    const uint8_t tensors = lower != NULL ? 2 : 1;
+    for (uint32_t m = 0; m < count; m++) {
+        const firn_moment moment = {7, m};
+        test_call call = {.input_count = (uint8_t)(1 + tensors),
+                          .output_count = tensors,
+                          .inputs = {*total, leaves[m], lower != NULL ? *lower : (firn_tensor){0}},
+                          .outputs = {*total, lower != NULL ? *lower : (firn_tensor){0}},
+                          .integers = {count},
+                          .moment = &moment};
+        run_kernel(FIRN_OP_accumulate_tree, &call);
+    }
+}
+
+/* Checks the total, and what NUMERICS.md says of the levels below. Returns whether an element differs from the sum in
+ * ascending order. */
+static bool check_tree(const firn_tensor *leaves, uint32_t count, const firn_tensor *total, const firn_tensor *lower) {
+    const uint32_t levels = levels_of(count), size = (uint32_t)total->elements;
+    firn_tensor expected = tensor_copy(total);
+    bool differs = false;
+    for (size_t e = 0; e < size; e++) {
+        float sum = get(&leaves[0], e);
+        for (uint32_t m = 1; m < count; m++)
+            sum += get(&leaves[m], e);
+        set(&expected, e, node_of(leaves, count, levels, 0, e));
+        differs |= firn_bits(firn_canonical(sum)) != firn_bits(get(&expected, e));
+    }
+    assert_same(&expected, total, "the total of a tree");
+    for (uint32_t l = 0; l + 1 < levels; l++) {
+        uint32_t j = (count - 1) >> l; /* the largest that is even and of which all leaves come before the last */
+        while (j % 2 != 0 || (j + 1) << l >= count)
+            j--;
+        for (size_t e = 0; e < size; e++)
+            assert_int_equal(firn_bits(get(lower, l * size + e)),
+                             firn_bits(firn_canonical(node_of(leaves, count, l, j, e))));
+    }
+    tensor_free(&expected);
+    return differs;
+}
+
+/* Whatever an earlier step has left, total and levels are those of the definition; from four leaves on, some bit is not
+ * that of a sum in ascending order. */
+TEST(accumulate_tree) {
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (uint32_t count = 2; count <= LEAVES_MOST; count++) {
+            const uint32_t size = count % 4 == 1 ? 1 : 300, levels = levels_of(count);
+            firn_tensor leaves[LEAVES_MOST], total = filled(FIRN_FLOAT32, size, 1, 1.0f),
+                                             lower = filled(FIRN_FLOAT32, size * levels, 2, 1.0f);
+            tensor_sprinkle(&total, 3);
+            tensor_sprinkle(&lower, 3);
+            for (uint32_t m = 0; m < count; m++) {
+                leaves[m] = filled(type, size, 10 + m, 1.0f);
+                if (m % 3 == 1)
+                    tensor_sprinkle(&leaves[m], m);
+            }
+            run_tree(leaves, count, &total, levels > 1 ? &lower : NULL);
+            const bool differs = check_tree(leaves, count, &total, &lower);
+            if (type == FIRN_FLOAT32 && size > 1)
+                assert_int_equal(differs, count > 3);
+            for (uint32_t m = 0; m < count; m++)
+                tensor_free(&leaves[m]);
+            tensor_free(&total);
+            tensor_free(&lower);
+        }
+}
+
+/* --- counters ------------------------------------------------------------------------------------------------------
+ */
+
 TEST(count) {
     firn_tensor steps = counter(0xffffffff);
     test_call call = {.input_count = 1, .output_count = 1, .inputs = {steps}, .outputs = {steps}, .integers = {1}};

@@ -587,6 +587,41 @@ TEST(test_training_micro_batches) {
     assert_int_equal(total->role, FIRNC_ROLE_GRADIENT);
 }
 
+/* The levels below the top are one tensor; with two micro-batches there are none. */
+TEST(test_training_tree) {
+    for (uint32_t samples = 1; samples <= 2; samples++) {
+        test_recipe recipe = test_mlp_recipe();
+        recipe.job.tree = true;
+        recipe.job.data.micro_batch_size = samples;
+        firnc_compilation compilation = test_compilation(&recipe);
+        test_run_passes(&compilation, firnc_add_training);
+        const firnc_graph *graph = compilation.graph;
+        assert_int_equal(count_nodes(graph, FIRN_OP_accumulate), 0);
+        assert_int_equal(count_nodes(graph, FIRN_OP_accumulate_tree), 7);
+        const firnc_node *loss = test_find_node(graph, FIRN_OP_accumulate_tree, "loss");
+        assert_int_equal(loss->integers[FIRN_ACCUMULATE_TREE_MICRO_BATCHES], 4 / samples);
+        assert_int_equal(loss->outputs[FIRN_ACCUMULATE_TREE_OUT_TOTAL], graph->loss);
+        assert_int_equal(graph->values[graph->loss].role, FIRNC_ROLE_RESULT);
+        assert_int_equal(loss->input_count, samples == 1 ? 3 : 2);
+        assert_int_equal(loss->output_count, samples == 1 ? 2 : 1);
+        const firnc_value_info *lower = named(graph, "lower.gradient.layers.0.bias");
+        assert_int_equal(lower != NULL, samples == 1);
+        if (lower == NULL)
+            continue;
+        assert_true(lower->persistent);
+        assert_int_equal(lower->role, FIRNC_ROLE_GRADIENT);
+    }
+}
+
+/* One micro-batch has nothing to add. */
+TEST(test_training_tree_of_one) {
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.tree = true;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_add_training);
+    assert_int_equal(count_nodes(compilation.graph, FIRN_OP_accumulate_tree), 0);
+}
+
 TEST(test_metric) {
     test_recipe recipe = test_mlp_recipe();
     recipe.job.mode = FIRNC_EVAL;
