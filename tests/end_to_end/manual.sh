@@ -49,6 +49,17 @@ for tool in firnc firn; do
     for word in "EXIT STATUS" ENVIRONMENT FIRN_KERNELS FILES "SEE ALSO"; do
         grep -q "$word" "$folder/page" || fail "$tool: no $word in the manual page"
     done
+    # The page says what help says: each line, without the escapes of roff, is in it.
+    [ "$(head -n 1 "$folder/page")" = ".TH ${tool^^} 1 \"\" \"Firn $("$program" --version | sed 's/.* //')\" \"Firn\"" ] ||
+        fail "$tool: the head of the manual page is $(head -n 1 "$folder/page")"
+    tr -s ' \n' ' ' <"$folder/help" >"$folder/words"
+    sed 's/\\f[BIR]//g; s/\\&//g; s/\\-/-/g; s/\\e/\\/g' "$folder/page" | tr -s ' ' |
+        grep -v "^\.\|^$tool - \|^$tool --version$\|^firnc\?(1)$" >"$folder/lines"
+    [ "$(wc -l <"$folder/lines")" -gt 100 ] || fail "$tool: the manual page has few lines"
+    awk 'FNR == NR { words = $0; next } !index(words, $0) { print; found = 1 } END { exit found }' "$folder/words" "$folder/lines" \
+        >"$folder/out" || fail "$tool: the manual page has lines that help does not"
+    # A line of the page that begins like a macro is escaped, so that groff prints it.
+    ! grep -v '^\.\(TH\|SH\|SS\|TP\|PP\|nf\|fi\)\( \|$\)' "$folder/page" | grep "^[.']" || fail "$tool: a text begins like a macro"
     "$program" help --completion bash >"$folder/completion"
     . "$folder/completion"
     complete -p "$tool" >"$folder/out" || fail "$tool: no completion is set"
