@@ -405,3 +405,40 @@ TEST(an_output_without_a_row_for_each_sample_is_refused) {
         assert_int_equal(unlink(names[i]), 0);
     assert_int_equal(rmdir(folder), 0);
 }
+
+/* A manual whose texts have what roff would interpret. */
+static const firn_manual_command *roff_command(uint32_t position) {
+    static const firn_manual_command command = {.name = "do",
+                                                .forms = {"FILE --all"},
+                                                .text = ".begins like a macro",
+                                                .more = "'so does this, with a \\ in it"};
+    return position == 0 ? &command : NULL;
+}
+
+static const firn_manual_option *roff_option(uint32_t command, uint32_t position) {
+    static const firn_manual_option option = {.name = "--all-of-it", .brief = "-a", .argument = "N", .text = "x - y"};
+    return command == 0 && position == 0 ? &option : NULL;
+}
+
+TEST(the_manual_page_escapes_what_roff_interprets) {
+    static const firn_manual manual = {.program = "prog",
+                                       .version = "1.2",
+                                       .text = "does things",
+                                       .more = "More.",
+                                       .see_also = "other",
+                                       .command_at = roff_command,
+                                       .option_at = roff_option};
+    static const char *const wanted[] = {".TH PROG 1 \"\" \"Firn 1.2\" \"Firn\"\n", "\n\\&.begins like a macro\n",
+                                         "\n\\&'so does this, with a \\e in it\n",
+                                         "\\fB\\-a\\fR, \\fB\\-\\-all\\-of\\-it\\fR \\fIN\\fR\nx \\- y\n",
+                                         "FILE \\-\\-all\n"};
+    char *const words[] = {(char[]){"--man"}};
+    char page[4096];
+    support_capture_begin(STDOUT_FILENO);
+    assert_null(firn_manual_help(&manual, 1, words));
+    fflush(stdout);
+    support_capture_end(page, sizeof page);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (strstr(page, wanted[i]) == NULL)
+            fail_msg("the page has no %s:\n%s", wanted[i], page);
+}
