@@ -463,9 +463,9 @@ void firn_vector_conv_weight_flushed(const firn_kernel_call *call) {
     const uint64_t cost = (uint64_t)g.dy->elements * g.window[FIRN_ROWS].elements * g.window[FIRN_COLUMNS].elements *
                           g.inputs / FIRN_MULTIPLICATIONS;
     const size_t needed = (size_t)g.at.end * sizeof(float), threads = firn_parallel_threads(&call->parallel, cost);
-    while (threads > 1 && pieces_of(&g) < threads * PIECES && g.some_units > 1)
+    while (threads > 1 && pieces_of(&g) < threads * PIECES && g.some_units != 1)
         g.some_units = firn_ceiling(g.some_units, 2);
-    while (threads > 1 && pieces_of(&g) < threads * PIECES && g.some_lines > 1)
+    while (threads > 1 && pieces_of(&g) < threads * PIECES && g.some_lines != 1)
         g.some_lines = firn_ceiling(g.some_lines, 2);
     firn_pieces_run(call, needed, pieces_of(&g), cost, compute_piece, &g);
 }
