@@ -17,7 +17,7 @@ firn_counts firn_semantics_count(firn_fb_plan plan);
 /* Returns FIRN_OK, an error of the semantic range, or POOL_TOO_SMALL if scratch_bytes is too small. The header has been
  * decoded and the signature verified. scratch is aligned to 8; its contents afterwards are undefined. The time grows
  * at most with the square of the number of tensors and ops; the stack stays below 2 KB. */
-int firn_semantics_check(firn_fb_plan plan, const firn_header *header, void *scratch, uint64_t scratch_bytes)
+int firn_semantics_check(firn_fb_plan table, const firn_header *header, void *scratch, uint64_t scratch_bytes)
     __attribute__((warn_unused_result));
 
 #endif

@@ -338,10 +338,11 @@ static bool takes_its_bytes_in(const firn_fb_plan_record *plan, holders *h, uint
 /* Visits each tensor of an arena once, in the order of first use. `room` has an element for each tensor that is not
  * state. */
 static bool is_shared_in_turn(const firn_fb_plan_record *plan, uint32_t region, uint32_t *room) {
-    holders h = {.tensors = room, .region = region};
+    holders h = {.region = region};
     uint8_t phase;
     firn_fb_op_record op;
     bool good = true;
+    h.tensors = room;
     for (uint32_t i = plan->state_tensors; good && i < plan->tensors_count; i++)
         good = takes_its_bytes_at_first(plan, &h, i);
     for (uint32_t n = 0; good && firn_semantics_read_op(plan, n, &op, &phase); n++) {

@@ -31,5 +31,5 @@ void firn_kernel_cumulative_sum(const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[FIRN_CUMULATIVE_SUM_IN_X];
     const size_t axis = (size_t)call->integers[FIRN_CUMULATIVE_SUM_AXIS];
     const size_t inner = firn_extents(x, axis + 1, x->rank), tasks = firn_extents(x, 0, axis) * firn_blocks(inner);
-    firn_split(call, tasks, 4 * x->dims[axis] * firn_smaller(FIRN_BLOCK, inner), sum_blocks_along);
+    firn_split(call, tasks, (uint64_t)x->dims[axis] * 4 * firn_smaller(FIRN_BLOCK, inner), sum_blocks_along);
 }

@@ -55,7 +55,7 @@ static inline firn_vector firn_engine_sum(const firn_engine_finished *f, size_t 
 static inline void firn_engine_store_whole_row(const firn_engine_finished *f, size_t row) {
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
     uint16_t *out = (uint16_t *)f->out + f->first + row * f->step;
-    for (size_t column = 0; column < FIRN_WORD_COLUMNS; column += 2 * FIRN_VECTOR)
+    for (size_t column = 0; column < FIRN_WORD_COLUMNS; column += (size_t)2 * FIRN_VECTOR)
         firn_round_and_store(out + column, firn_engine_sum(f, row, column, all),
                              firn_engine_sum(f, row, column + FIRN_VECTOR, all));
 }
