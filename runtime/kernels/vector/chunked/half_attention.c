@@ -30,7 +30,7 @@ enum {
 _Static_assert(UNIT % FIRN_HALVES == 0 && UNIT % ROWS == 0, "a packed row is whole registers, and whole tiles");
 _Static_assert(QUERIES % ROWS == 0 && QUERIES % FIRN_HALVES == 0, "a block of keys is whole tiles, and of queries too");
 _Static_assert(sizeof(firn_half_factor) <= sizeof(float), "packed keys fit where others have floats");
-_Static_assert(LOW *QUERIES * sizeof(firn_half_factor) <= RUN * QUERIES * sizeof(uint16_t), "both fit into `own`");
+_Static_assert(sizeof(firn_half_factor) * LOW * QUERIES <= sizeof(uint16_t) * RUN * QUERIES, "both fit into `own`");
 
 /* The reductions of both ops; only the backward op has the last one. */
 enum {
@@ -242,6 +242,7 @@ static void add_queries(const head *h, const block *b, size_t reduction, const f
     firn_half_factor *left = factors_at(h, h->job->at.own);
     for (size_t key = b->begin; key < b->end; key += LOW) {
         const bool on_diagonal = h->a->causal && key >= b->query;
+        float *totals = sums + (key - h->origin) * width;
         const firn_half_tile tile = {.left = left,
                                      .left_row_step = QUERIES,
                                      .left_term_step = 1,
@@ -255,7 +256,7 @@ static void add_queries(const head *h, const block *b, size_t reduction, const f
                                      .present = on_diagonal ? FIRN_HALF_TERMS_FROM_ROW : FIRN_HALF_TERMS_ALL,
                                      .diagonal = (ptrdiff_t)key - (ptrdiff_t)b->query,
                                      .sums = halves_at(h, chunk_sums) + (key - h->origin) * width,
-                                     .totals = sums + (key - h->origin) * width,
+                                     .totals = totals,
                                      .step = width};
         pack_left_scores(left, weights + (key - h->origin) * QUERIES, (size_t)LOW * QUERIES);
         multiply_across(h, &tile);

@@ -11,7 +11,7 @@
  * with FIRN_VECTOR factors for each term, starting with element (term, lane) of the matrix. Lanes beyond the last
  * become zeros; those of a strip beyond its height are not used. */
 void firn_half_pack_rows(firn_half_factor *out, size_t height, size_t step, const firn_matrix *from, size_t first_term,
-                         size_t terms, size_t first_lane, size_t lanes);
+                         size_t terms, size_t first_lane, size_t lane_count);
 
 /* Packs right factors as panels of `width` columns, a multiple of 2 FIRN_VECTOR, each `step` halves behind the one
  * before: panel[term][column]. The last is filled with zeros up to a multiple of 2 FIRN_VECTOR. */

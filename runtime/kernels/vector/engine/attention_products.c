@@ -80,7 +80,8 @@ static void pack_columns(const head *h, uint32_t *out, firn_matrix from, const b
 
 /* Steps of a block, as the terms of a right factor: panels of elements, out[panel][word][element]. */
 static void pack_terms(const head *h, uint32_t *out, firn_matrix from, const block *b) {
-    for (size_t column = 0; column < h->a->size; column += FIRN_WORD_COLUMNS, out += QUERIES / 2 * FIRN_WORD_COLUMNS) {
+    for (size_t column = 0; column < h->a->size;
+         column += FIRN_WORD_COLUMNS, out += (size_t)QUERIES / 2 * FIRN_WORD_COLUMNS) {
         const firn_words_of part = {.first = element(&from, b->query, column),
                                     .term_step = from.row_step,
                                     .lane_step = from.column_step,
@@ -182,13 +183,14 @@ static void multiply_all(const firn_engine_tile *all) {
 /* out[key][query] = rows[key] . columns[][query] for the keys [begin, end), the first of which is packed first. */
 static void multiply_keys(const head *h, float *out, const uint16_t *rows, const uint32_t *columns, size_t begin,
                           size_t end) {
+    float *sums = out + (begin - h->origin) * QUERIES;
     const firn_engine_tile tile = {.left = rows,
                                    .left_step = h->job->width,
                                    .right = columns,
                                    .rows = end - begin,
                                    .words = words_of(h->a->size),
                                    .begins = true,
-                                   .sums = out + (begin - h->origin) * QUERIES,
+                                   .sums = sums,
                                    .sums_step = QUERIES};
     multiply_all(&tile);
 }
