@@ -324,6 +324,17 @@ python3 - "$folder" <<'end'
 import struct, sys, zlib
 chunk = lambda k, d: struct.pack('>I', len(d)) + k + d + struct.pack('>I', zlib.crc32(k + d))
 def png(name, w, h, rows): open(sys.argv[1] + name, 'wb').write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', w, h, 8, 2, 0, 0, 0)) + chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+# A progressive JPEG of 12 x 10 grey pixels: a scan of the averages of its four blocks, then scans of one coefficient each
+# that say of every block that it is 0, bit by bit from the third to the lowest.
+part = lambda code, d: struct.pack('>BBH', 255, code, len(d) + 2) + d
+table = lambda kind: part(0xc4, bytes([kind, 1]) + bytes(15) + b'\0')  # of one code, 0, for the symbol 0
+def scans(name, count):
+    list = [(0, 0, 0)] + [(i, i, high << 4 | low) for high, low in ((0, 3), (3, 2), (2, 1), (1, 0)) for i in range(1, 64)]
+    open(sys.argv[1] + name, 'wb').write(
+        b'\xff\xd8' + part(0xdb, b'\0' + b'\1' * 64) + part(0xc2, struct.pack('>BHHBBBB', 8, 10, 12, 1, 1, 17, 0)) + table(0) + table(16)
+        + b''.join(part(0xda, bytes([1, 1, 0, *which])) + b'\x0f' for which in list[:count]) + b'\xff\xd9')
+scans('/scans.jpg', 201)
+scans('/most.jpg', 200)
 png('/large.png', 24, 20, bytes(20 * 73))
 png('/huge.png', 16384, 16384, bytes(100))
 png('/vast.png', 2**19, 2**19, bytes(100))
@@ -331,6 +342,11 @@ end
 fresh grey.png
 cp "$folder/large.png" "$folder/x"
 refuses made "large.png: is 24 pixels wide and 20 high, and others are 12 wide and 10 high; give --resize 12x10"
+fresh grey.png
+cp "$folder/most.jpg" "$folder/x"
+expect "200 scans" 0 "" data
+cp "$folder/scans.jpg" "$folder/x"
+refuses made "scans.jpg: is a JPEG image that is .* (more than 200 scans); save or copy it again$"
 for size in "huge:a PNG image that was cut: 16384 x 16384 pixels cannot be in" "vast:an image of 524288 x 524288 pixels"; do
     fresh grey.png
     cp "$folder/${size%%:*}.png" "$folder/x"
