@@ -23,8 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDERS = ("plan/", "schedules/", "compiler/", "runtime/")
 # Where every side of every condition is listed.
 CHECKS = re.compile(r"plan/(checks|shapes|checkpoint|slots)/|plan/(container|device|needs|signature)\.c|schedules/"
-                    r"|compiler/(recipe|onnx|weights|keys)/|runtime/(open|restore|update|plan_slots|request|checkpoint)\.c"
-                    r"|runtime/targets/dataset\.c|runtime/targets/host/(arrays|axes|data|input|key|line|plan|unpack)\.c")
+                    r"|compiler/(recipe|onnx|weights|keys|tokens)/|runtime/(open|restore|update|plan_slots|request|checkpoint)\.c"
+                    r"|runtime/targets/dataset\.c|runtime/targets/host/(images/|([a-z]+/)?(archive|arrays|axes|cells|data"
+                    r"|data_file|elements|folder|forms|input|key|line|numbers|plan|table|tokens|unpack)\.c)")
 FLAGS = ["PORTABLE=1", "WERROR=", "CFLAGS_EXTRA=--coverage -O0", "LDFLAGS_EXTRA=--coverage"]
 LONGEST = 900 # seconds that a test may take
 
