@@ -70,9 +70,9 @@ KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels
 CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c runtime/decode/*.c $(if $(CHECK),runtime/check/*.c))
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
-HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c plan/keys/*.c)
+HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/tables/*.c plan/keys/*.c)
 # The sources of the programs that are not in a library.
-FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/manual/*.c runtime/program/*.c))
+FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/manual/*.c runtime/program/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
 COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c))
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)

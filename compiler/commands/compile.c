@@ -16,6 +16,7 @@
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *continues, *dump_after;
+    const char *statistics;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
     const char *decode_chunk;
     bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched, decode;
@@ -79,6 +80,10 @@ static const firnc_option options[] = {
       "--weights"},
      FIRNC_OPTION_TEXT,
      offsetof(request, hugging_face)},
+    {{"--statistics", NULL, "FILE",
+      "the statistics of the training data, as firn data-statistics writes them, for normalise: fit of a recipe"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, statistics)},
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
@@ -189,7 +194,7 @@ static int check_mode(const request *r) {
 
 /* Whether what is written would replace a file that is read. */
 static bool replaces_input(const request *r) {
-    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights, r->continues};
+    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights, r->continues, r->statistics};
     const uint32_t count = sizeof inputs / sizeof inputs[0];
     if (!r->all)
         return !firnc_output_is_free("compile", r->output, inputs, count);
@@ -456,12 +461,15 @@ static bool read_recipe(const request *r, const settings *s, const plan_form *fo
     m->recipe = firnc_allocate(sizeof *m->recipe);
     m->recipe->samples = s->samples;
     m->recipe->hugging_face = r->hugging_face;
+    m->recipe->statistics = r->statistics;
     if (!firnc_recipe_read(m->recipe, r->recipe, form->mode, texts, count) || !read_key(r, key))
         return false;
     if (form->decodes && (!r->all || m->recipe->model->decodes) && !firnc_recipe_decode(m->recipe, s->chunk))
         return false;
     if (s->samples != 0 && (!r->all || form->mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
         warn_of_idle(r, "--samples", "the length of this run does not depend on it");
+    if (r->statistics != NULL && m->recipe->facts.longest_sequence != 0)
+        warn_of_idle(r, "--statistics", "the model reads windows of text");
     m->why = set_target(r, &m->recipe->job);
     return complete_job(r, s, &m->recipe->job);
 }

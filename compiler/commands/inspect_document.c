@@ -139,7 +139,8 @@ static void add_said(cJSON *root, const firnc_report *report) {
                                         "eval_frequency",
                                         "frozen",
                                         "fine_tuning",
-                                        "origin"};
+                                        "origin",
+                                        "statistics"};
     if (report->cut_off)
         cJSON_AddBoolToObject(root, "report_cut_off", true);
     cJSON *said = cJSON_AddObjectToObject(root, "said");

@@ -277,6 +277,26 @@ static void print_said_run(const cJSON *report) {
     }
 }
 
+/* "1000 records, 100 per mille held out; columns: age, area": of which data the recipe has the statistics. */
+static void print_statistics(const cJSON *statistics) {
+    enum { NAMES_SHOWN = 8 };
+    const cJSON *name;
+    const char *names = "";
+    unsigned count = 0;
+    const cJSON *records = item(statistics, "records"), *held_out = item(statistics, "held_out_per_mille");
+    if (!cJSON_IsNumber(records) || !cJSON_IsNumber(held_out) || text(statistics, "data") == NULL)
+        return;
+    line("said: statistics",
+         firnc_format("of %.0f records, %.0f per mille held out, data %s", cJSON_GetNumberValue(records),
+                      cJSON_GetNumberValue(held_out), firnc_printable(text(statistics, "data"))));
+    cJSON_ArrayForEach(name, item(statistics, "columns")) {
+        if (cJSON_IsString(name) && count++ < NAMES_SHOWN)
+            names = firnc_format("%s%s%s", names, count == 1 ? "" : ", ", firnc_printable(cJSON_GetStringValue(name)));
+    }
+    if (count > 0)
+        line("said: columns", firnc_format("%u: %s%s", count, names, count > NAMES_SHOWN ? ", ..." : ""));
+}
+
 static void print_optimizer(const cJSON *root) {
     const cJSON *group;
     print_updates(root);
@@ -452,6 +472,7 @@ void firnc_inspect_print_text(const cJSON *document) {
     print_identities(document);
     print_said(document);
     print_run(document);
+    print_statistics(item(item(document, "said"), "statistics"));
     print_data(document);
     print_metrics(document);
     if (is(document, "mode", "train"))

@@ -97,6 +97,12 @@ static int print_version(int argc, char **argv) {
 }
 
 static int fail_unknown(const char *word) {
+    if (strcmp(word, "data-statistics") == 0 || strcmp(word, "data") == 0) { /* firnc has no readers of data */
+        firnc_say("firnc: %s: is a command of firn, which reads data: write firn %s; firnc compile --statistics takes "
+                  "the file of firn data-statistics",
+                  word, word);
+        return FIRNC_EXIT_USAGE;
+    }
     const char *names[COMMAND_COUNT + 1] = {NULL};
     for (int i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i]->words.name;

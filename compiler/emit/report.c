@@ -19,7 +19,7 @@ static void add_tensors(cJSON *root, const firnc_compilation *compilation, const
     cJSON *names = cJSON_AddArrayToObject(root, "tensors");
     for (uint32_t i = 0; i < payload->tensor_count; i++) {
         const firnc_value_info *value = &compilation->graph->values[payload->tensors[i]];
-        if (!firnc_is_state_value(value) && !firnc_is_frozen(value->role))
+        if (!firnc_is_state_value(value) && !firnc_is_kept(value->role))
             add_name(names, value->name);
     }
 }
@@ -111,6 +111,23 @@ static void add_run(cJSON *root, const firnc_job *job) {
     add_fine_tuning(root, &job->fine_tuning);
 }
 
+/* Names that all columns have, or none has. */
+static void add_columns(cJSON *to, const char *list, const firnc_column *columns, uint32_t count) {
+    cJSON *names = count > 0 && columns[0].name != NULL ? cJSON_AddArrayToObject(to, list) : NULL;
+    for (uint32_t i = 0; names != NULL && i < count; i++)
+        add_name(names, columns[i].name);
+}
+
+/* The data that the run is for: what standardises them, if anything does, is in the plan. */
+static void add_statistics(cJSON *root, const firnc_data_statistics *statistics) {
+    cJSON *said = cJSON_AddObjectToObject(root, "statistics");
+    cJSON_AddStringToObject(said, "data", statistics->data);
+    cJSON_AddNumberToObject(said, "records", (double)statistics->records);
+    cJSON_AddNumberToObject(said, "held_out_per_mille", statistics->held_out_per_mille);
+    add_columns(said, "columns", statistics->columns, statistics->column_count);
+    add_columns(said, "targets", statistics->targets, statistics->target_count);
+}
+
 /* The run whose state this one begins with, and where it was. */
 static void add_origin(cJSON *root, const firnc_continued *continued) {
     static const uint8_t unknown[FIRN_HASH_BYTES] = {0};
@@ -139,6 +156,8 @@ firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc
     }
     if (compilation->continued != NULL)
         add_origin(root, compilation->continued);
+    if (job->statistics != NULL)
+        add_statistics(root, job->statistics);
     add_tensors(root, compilation, payload);
     add_ops(root, compilation->graph);
     char *text = cJSON_PrintUnformatted(root);

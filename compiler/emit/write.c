@@ -30,9 +30,9 @@ static uint32_t tensor_of(const writing *w, firnc_value value) {
 
 /* --- tensors and regions ------------------------------------------------------------------------------------------ */
 
-/* Only state and frozen weights have their names in the plan; the names of all others are in the report. */
+/* Only state, frozen weights and statistics have their names in the plan; the names of all others are in the report. */
 static bool has_name(const firnc_value_info *value) {
-    return firnc_is_state_value(value) || firnc_is_frozen(value->role);
+    return firnc_is_state_value(value) || firnc_is_kept(value->role);
 }
 
 /* Numbers the tensors of the plan: state sorted by name, frozen weights likewise, then every other tensor and every
@@ -41,7 +41,7 @@ static void number_tensors(writing *w) {
     const firnc_graph *graph = w->graph;
     firnc_value *state, *frozen;
     w->state_tensors = firnc_sorted_values(graph, firnc_is_state, &state);
-    const uint32_t frozen_tensors = firnc_sorted_values(graph, firnc_is_frozen, &frozen);
+    const uint32_t frozen_tensors = firnc_sorted_values(graph, firnc_is_kept, &frozen);
     w->index_of = firnc_allocate(graph->value_count * sizeof *w->index_of);
     w->values = firnc_allocate(graph->value_count * sizeof *w->values);
     for (firnc_value i = 0; i < graph->value_count; i++)
@@ -60,6 +60,8 @@ static void number_tensors(writing *w) {
 /* Memory that an op works in and leaves without a result is scratch (plan/ops.def). */
 static uint8_t role_of(const writing *w, firnc_value value) {
     const firnc_value_info *info = &w->graph->values[value];
+    if (info->role == FIRNC_ROLE_STATISTIC)
+        return FIRNC_ROLE_FROZEN;
     if (firnc_is_state(info->role) || info->producer == FIRNC_NONE)
         return info->role;
     const firnc_node *node = &w->graph->nodes[info->producer];

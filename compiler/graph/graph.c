@@ -310,21 +310,6 @@ firn_shape firnc_make_shape(const firnc_graph *graph, firn_type type, uint8_t ra
     return shape;
 }
 
-firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
-                        firnc_input_options options) {
-    firnc_check_name(graph, name);
-    firnc_value value =
-        firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_INPUT, firnc_make_shape(graph, type, rank, dims));
-    firnc_input_options *source = firnc_allocate(sizeof *source);
-    *source = options;
-    if (!options.scaled && (options.scale != 0 || options.shift != 0))
-        firnc_graph_misuse(graph, firnc_format("input %s has a scale or a shift and is not scaled", name));
-    if (!options.scaled)
-        source->scale = 1;
-    graph->values[value].source = source;
-    return value;
-}
-
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay) {
     firnc_check_name(graph, name);

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler/base/text.h"
 #include "plan/ops.h"
 
 typedef struct firnc_graph firnc_graph;
@@ -82,6 +83,26 @@ firnc_graph *firnc_graph_create(const char *model);
  * first op. */
 void firnc_graph_evaluate(firnc_graph *graph);
 
+/* Which numbers of a record have a mean and a deviation, or a scale and a shift, in common. */
+typedef enum firnc_standard_axis {
+    FIRNC_STANDARD_EACH, /* none: as many as a record has numbers; or as many as its last extent, or 1 for all */
+    FIRNC_STANDARD_LAST, /* those with the same index in the last extent: columns, or channels of
+                            [rows,columns,channels] */
+    FIRNC_STANDARD_FIRST /* those with the same index in the first extent: channels of [channels,rows,columns] */
+} firnc_standard_axis;
+
+/* How the numbers of a record are standardised, by numbers that the plan holds. They are a part of the model: two plans
+ * with other numbers are plans of other models. */
+typedef struct firnc_standard {
+    bool by_statistics; /* true: (x - mean) / deviation; false: x * scale + shift */
+    firnc_standard_axis axis;
+    uint32_t count;                    /* of columns; from 1 */
+    const float *mean, *deviation;     /* by_statistics: `count` of each; deviations are not 0 */
+    const float *scale, *shift;        /* else: likewise; NULL: 1, and 0 */
+    uint32_t scale_count, shift_count; /* of those that are there */
+    firnc_place place;                 /* for messages */
+} firnc_standard;
+
 /* The source of an input's elements and their conversion. The limit of an index input is at most the number of table
  * rows or classes that it selects from; the runtime refuses data with an element that is not below the limit. */
 typedef struct firnc_input_options {
@@ -92,12 +113,21 @@ typedef struct firnc_input_options {
     uint32_t limit;    /* int32 inputs: every element is below it, 1 to 2^31-1; other inputs: 0 */
     bool scaled;       /* float32 inputs of uint8 elements: x becomes x * scale + shift; false: x is not changed */
     float scale, shift;
+    const firnc_standard *standard; /* float32 inputs: what firnc_input returns is standardised so; NULL: it is not */
 } firnc_input_options;
 
 /* An input tensor, int32 or float32, on which the loss or the metric depends; at most 8 of them. dims[0] is the number
  * of samples in a micro-batch; each sample fills an equal part. */
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options);
+
+/* Adds the ops that standardise x, whose first extent is samples, or that undo it (by_statistics only): the tensors
+ * that they read are called normalise.OF.mean and so on; a plan keeps them as it keeps frozen weights. Adds none,
+ * refuses the graph and says why if the counts are not those of the extents. */
+firnc_value firnc_standardise(firnc_graph *graph, const char *of, firnc_value x, uint8_t rank, const uint32_t *dims,
+                              const firnc_standard *standard);
+firnc_value firnc_unstandardise(firnc_graph *graph, const char *of, firnc_value x, uint8_t rank, const uint32_t *dims,
+                                const firnc_standard *standard);
 
 /* A trained float32 tensor. decay: weight decay applies (usually false for biases and norms). No two parameters have
  * the same name, and none begins with "optimizer.", "counters.", "scaler." or "metric.", as the rest of the state does.

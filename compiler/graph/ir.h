@@ -31,7 +31,10 @@ enum {
     FIRNC_ROLE_CONSTANT = FIRN_FB_ROLE_CONSTANT,
     FIRNC_ROLE_FROZEN = FIRN_FB_ROLE_FROZEN,
     FIRNC_ROLE_RING = FIRN_FB_ROLE_RING,
-    FIRNC_ROLE_CACHE = FIRN_FB_ROLE_CACHE
+    FIRNC_ROLE_CACHE = FIRN_FB_ROLE_CACHE,
+    /* Of the compiler alone: what standardises data. A plan has it as a frozen weight, so that its bytes are in the
+     * model hash; but no weights file and no older run has it. */
+    FIRNC_ROLE_STATISTIC = 64
 };
 enum {
     FIRNC_PHASE_MICRO_BATCH = FIRN_FB_PHASE_KIND_MICRO_BATCH,
@@ -62,7 +65,8 @@ typedef struct firnc_value_info {
     bool adapter;                      /* parameters that LoRA has added, which a weights file need not have */
     uint32_t group;                    /* parameters, after the training pass */
     const firnc_input_options *source; /* inputs of the graph: the source of their elements; NULL for other values */
-    const void *elements;              /* constants: their elements, in the type of the shape; frozen weights: NULL */
+    const void *elements;              /* constants, statistics: their elements, in the type of the shape; frozen
+                                        * weights: NULL */
     bool initialised;                  /* state: init below holds the initial value, which weights replace if given */
     firnc_init init;
     const float *initial; /* state: the elements that it starts with, in place of init; NULL: those of init */
@@ -217,6 +221,7 @@ bool firnc_output_is_input(const firnc_node *node, uint8_t output);
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
 bool firnc_is_parameter(uint8_t role); /* one that is trained, in an evaluation too */
 bool firnc_is_frozen(uint8_t role);    /* one that is not, after the freeze pass */
+bool firnc_is_kept(uint8_t role);      /* either what is frozen or a statistic: a plan has its name and its elements */
 bool firnc_is_weight(uint8_t role);    /* either of them, or a buffer: a weights file has it */
 bool firnc_is_of_model(uint8_t role);  /* parameter or buffer: state that an evaluation reads, too */
 bool firnc_is_state(uint8_t role);     /* parameter, buffer, optimizer state, counter or cache: in a checkpoint */

@@ -36,7 +36,7 @@ bool firnc_is_state(uint8_t role) {
 }
 
 bool firnc_is_constant(uint8_t role) {
-    return role == FIRNC_ROLE_CONSTANT || role == FIRNC_ROLE_FROZEN;
+    return role == FIRNC_ROLE_CONSTANT || firnc_is_kept(role);
 }
 
 bool firnc_is_state_value(const firnc_value_info *value) {
@@ -76,6 +76,10 @@ bool firnc_is_of_model(uint8_t role) {
 
 bool firnc_is_frozen(uint8_t role) {
     return role == FIRNC_ROLE_FROZEN;
+}
+
+bool firnc_is_kept(uint8_t role) {
+    return firnc_is_frozen(role) || role == FIRNC_ROLE_STATISTIC;
 }
 
 bool firnc_is_weight(uint8_t role) {

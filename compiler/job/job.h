@@ -161,6 +161,23 @@ typedef struct firnc_job_places {
     firnc_place short_batch;
 } firnc_job_places;
 
+/* What is known of a column of the data that a model is trained with. */
+typedef struct firnc_column {
+    const char *name; /* NULL: the data have no names */
+    float mean, deviation;
+} firnc_column;
+
+/* The statistics of training data, as firn data-statistics writes them: of its features, and of its targets if it has
+ * such. */
+typedef struct firnc_data_statistics {
+    const char *data; /* SHA-256 of the features in hexadecimal */
+    uint64_t records; /* that they are of: all but those held out */
+    uint32_t held_out_per_mille;
+    firnc_standard_axis axis; /* of the features */
+    const firnc_column *columns, *targets;
+    uint32_t column_count, target_count;
+} firnc_data_statistics;
+
 /* Half copies of float32 weights: AUTO where they are small or do not make the arena larger, ALWAYS, or NEVER where
  * products can do without. */
 typedef enum firnc_weight_copies { FIRNC_COPIES_AUTO, FIRNC_COPIES_ALWAYS, FIRNC_COPIES_NEVER } firnc_weight_copies;
@@ -195,6 +212,7 @@ typedef struct firnc_job {
     firnc_fine_tuning fine_tuning;
     /* train: for the plan's report, what firn train takes for --checkpoint-every and --eval-every; 0: none */
     uint64_t checkpoint_steps, eval_frequency;
+    const firnc_data_statistics *statistics; /* for the report: of the data that the run is for; NULL: not known */
     bool save_initial_checkpoint; /* train: for the report, whether firn train saves the state before its first step */
     const char *target;           /* name of a target in targets.c; host.h chooses one for this machine */
     const char *weights;          /* a safetensors file with the parameters, or NULL */

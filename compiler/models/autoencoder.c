@@ -87,7 +87,8 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *settings
     const firnc_input_options options = {.element = elements->feature,
                                          .scaled = true,
                                          .scale = elements->feature_scale,
-                                         .shift = elements->feature_shift};
+                                         .shift = elements->feature_shift,
+                                         .standard = elements->features};
     const firnc_value features = firnc_input(graph, "features", FIRN_FLOAT32, 2,
                                              (uint32_t[]){job->data.micro_batch_size, model->input_size}, options);
     const unsigned layers = 2 * model->hidden_layers + 1;

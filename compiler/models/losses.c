@@ -87,7 +87,11 @@ static void classify(firnc_graph *graph, const firnc_losses *losses, const firnc
 static void compare(firnc_graph *graph, const firnc_losses *losses, const firnc_elements *elements, firnc_value x,
                     uint8_t rank, const uint32_t *dims) {
     const firnc_input_options numbers = {.stream = 1, .element = elements->label};
-    firnc_value target = firnc_input(graph, "targets", FIRN_FLOAT32, rank, dims, numbers);
+    const firnc_value told = firnc_loss_told(graph, elements, x, rank, dims);
+    const firnc_value measured = firnc_input(graph, "targets", FIRN_FLOAT32, rank, dims, numbers);
+    const firnc_value target = elements->targets != NULL
+                                   ? firnc_standardise(graph, "targets", measured, rank, dims, elements->targets)
+                                   : measured;
     firnc_value loss;
     switch (losses->kind) {
     case FIRNC_LOSS_L1:
@@ -112,7 +116,13 @@ static void compare(firnc_graph *graph, const firnc_losses *losses, const firnc_
         break;
     }
     firnc_loss(graph, loss);
-    firnc_regression(graph, x, target);
+    firnc_regression(graph, told, measured);
+}
+
+firnc_value firnc_loss_told(firnc_graph *graph, const firnc_elements *elements, firnc_value scores, uint8_t rank,
+                            const uint32_t *dims) {
+    return elements->targets != NULL ? firnc_unstandardise(graph, "targets", scores, rank, dims, elements->targets)
+                                     : scores;
 }
 
 void firnc_loss_build(firnc_graph *graph, const firnc_losses *losses, const firnc_elements *elements,

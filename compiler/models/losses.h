@@ -60,6 +60,10 @@ bool firnc_loss_complete(const firnc_tree *keys, firnc_losses *losses, uint32_t 
 /* What the recipe reader asks of a model with these losses; the rest is 0. */
 firnc_model_facts firnc_loss_facts(const firnc_losses *losses, uint32_t outputs);
 
+/* What a model with these scores tells: the scores, or where targets are standardised what they stand for. */
+firnc_value firnc_loss_told(firnc_graph *graph, const firnc_elements *elements, firnc_value scores, uint8_t rank,
+                            const uint32_t *dims);
+
 /* Adds labels or targets, which are stream 1 unless `next` says otherwise, and the loss of scores [..., classes] of
  * this rank; names what metrics read. next: the options of labels that are of stream 0, or NULL. */
 void firnc_loss_build(firnc_graph *graph, const firnc_losses *losses, const firnc_elements *elements,

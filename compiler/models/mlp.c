@@ -74,7 +74,8 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     const firnc_input_options features = {.element = elements->feature,
                                           .scaled = true,
                                           .scale = elements->feature_scale,
-                                          .shift = elements->feature_shift};
+                                          .shift = elements->feature_shift,
+                                          .standard = elements->features};
     firnc_value x =
         firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){samples, settings->input_size}, features);
 
@@ -88,9 +89,11 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
         in = settings->hidden_sizes[i];
     }
     x = firnc_dense(graph, firnc_format("layers.%u", (unsigned)settings->hidden_count), x, in, settings->output_size);
-    firnc_name_scores(graph, x, firnc_loss_targets(&settings->losses), job);
+    const uint32_t scores[] = {samples, settings->output_size};
+    firnc_name_scores(graph, firnc_loss_told(graph, elements, x, 2, scores), firnc_loss_targets(&settings->losses),
+                      job);
     if (firnc_job_judges(job))
-        firnc_loss_build(graph, &settings->losses, elements, x, 2, (uint32_t[]){samples, settings->output_size}, NULL);
+        firnc_loss_build(graph, &settings->losses, elements, x, 2, scores, NULL);
 }
 
 const firnc_model firnc_model_mlp = {.name = "mlp",

@@ -42,6 +42,8 @@ typedef struct firnc_model_facts {
 typedef struct firnc_elements {
     firn_type feature, label, weight; /* of the streams 0, 1 and 2 */
     float feature_scale, feature_shift;
+    const firnc_standard *features; /* how features are standardised behind that; NULL: they are not */
+    const firnc_standard *targets;  /* how targets are, which are numbers; what a model says is brought back */
 } firnc_elements;
 
 typedef struct firnc_model {

@@ -291,7 +291,8 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     options.features = (firnc_input_options){.element = elements->feature,
                                              .scaled = true,
                                              .scale = elements->feature_scale,
-                                             .shift = elements->feature_shift};
+                                             .shift = elements->feature_shift,
+                                             .standard = elements->features};
     if (!firnc_onnx_import(graph, settings->path, &options, model)) {
         firnc_graph_refuse(graph);
         return;
@@ -300,7 +301,8 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     uint32_t dims[FIRN_RANK_MAX];
     uint8_t rank;
     const firnc_value scores = scores_of(graph, settings, output, dims, &rank);
-    firnc_name_scores(graph, scores, firnc_loss_targets(&settings->losses), job);
+    firnc_name_scores(graph, firnc_loss_told(graph, elements, scores, rank, dims),
+                      firnc_loss_targets(&settings->losses), job);
     if (!firnc_job_judges(job))
         return;
     const firnc_input_options next = {.element = elements->feature, .advance = 1, .limit = dims[rank - 1]};

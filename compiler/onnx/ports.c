@@ -156,6 +156,7 @@ static bool add_data_input(firnc_onnx_importer *im, firnc_onnx_model *model, fir
         options.limit = INT32_MAX;
         options.scaled = false;
         options.scale = options.shift = 0;
+        options.standard = NULL;
     }
     port->value = firnc_input(im->graph, whole ? "input_ids" : "features", whole ? FIRN_INT32 : FIRN_FLOAT32,
                               port->rank, port->dims, options);

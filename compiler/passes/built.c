@@ -153,6 +153,10 @@ static bool check_parameter_names(const firnc_compilation *compilation) {
                               name);
         if (i > 0 && strcmp(graph->values[sorted[i - 1]].name, name) == 0)
             return firnc_fail(compilation, "two parameters have the name %s; give each a name of its own", name);
+        for (firnc_value j = 0; j < graph->value_count; j++)
+            if (graph->values[j].role == FIRNC_ROLE_STATISTIC && strcmp(graph->values[j].name, name) == 0)
+                return firnc_fail(compilation,
+                                  "parameter %s: what standardises the data has this name; choose another one", name);
     }
     return true;
 }

@@ -197,7 +197,7 @@ static void put_constant(firnc_graph *graph, firnc_value constant) {
 }
 
 static bool is_read_constant(const firnc_value_info *value) {
-    return value->elements != NULL && value->first != FIRNC_NONE;
+    return value->elements != NULL && value->first != FIRNC_NONE && !firnc_is_kept(value->role);
 }
 
 /* The first of the constants that have the bytes of this one. */
@@ -211,11 +211,11 @@ static firnc_value first_of_equals(const firnc_graph *graph, firnc_value constan
     return i;
 }
 
-/* Every frozen weight by its name, since it is a part of the model, then the constants that some op reads, in the order
- * in which they were made; those with the same bytes are in one place. */
+/* Every frozen weight and statistic by its name, since it is a part of the model, then the constants that some op
+ * reads, in the order in which they were made; those with the same bytes are in one place. */
 static void lay_out_constants(firnc_graph *graph) {
     firnc_value *sorted;
-    const uint32_t count = firnc_sorted_values(graph, firnc_is_frozen, &sorted);
+    const uint32_t count = firnc_sorted_values(graph, firnc_is_kept, &sorted);
     for (uint32_t i = 0; i < count; i++)
         put_constant(graph, sorted[i]);
     for (firnc_value i = 0; i < graph->value_count; i++) {

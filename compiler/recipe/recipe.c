@@ -247,10 +247,11 @@ firnc_graph *firnc_recipe_build(const firnc_recipe *recipe) {
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count) {
     const uint64_t samples = recipe->samples;
-    const char *hugging_face = recipe->hugging_face;
+    const char *hugging_face = recipe->hugging_face, *statistics = recipe->statistics;
     memset(recipe, 0, sizeof *recipe);
     recipe->samples = samples;
     recipe->hugging_face = hugging_face;
+    recipe->statistics = statistics;
     recipe->job.name = file;
     recipe->job.mode = mode;
     recipe->job.image_id = mode;
@@ -259,7 +260,8 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
     firnc_tree *root = firnc_recipe_tree(file, hugging_face, settings, setting_count);
     if (root == NULL)
         return false;
-    if (!firnc_fields_read(root, root_fields, sizeof root_fields / sizeof root_fields[0], NULL))
+    if (!firnc_fields_read(root, root_fields, sizeof root_fields / sizeof root_fields[0], NULL) ||
+        !firnc_recipe_statistics(recipe, root))
         return false;
     const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
     const firnc_tree *every = firnc_tree_child(trainer, "validate_all");

@@ -46,6 +46,9 @@ static const firnc_field fields[] = {
     {"weight_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(weight), .choices = weight_types},
     {"feature_scale", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_scale), -1e30, 1e30},
     {"feature_shift", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_shift), -1e30, 1e30},
+    {"normalise", .kind = FIRNC_FIELD_OTHER},
+    {"normalise_targets", .kind = FIRNC_FIELD_OTHER},
+    {"statistics", .kind = FIRNC_FIELD_OTHER},
     /* They say where and how the model zoo reads its data, which is not part of a plan. */
     {"data_processor", .kind = FIRNC_FIELD_IGNORED,
      .only = "the model says how data is read; firn train and firn eval take bytes, .npy or IDX files with --data"},
@@ -88,8 +91,9 @@ static const firnc_field fields[] = {
 #undef ELEMENT
 
 static const char *const window_keys[] = {"max_sequence_length", "stride", "token_type", NULL};
-static const char *const record_keys[] = {"feature_type",  "label_type",    "weight_type",
-                                          "feature_scale", "feature_shift", NULL};
+static const char *const record_keys[] = {"feature_type",      "label_type",    "weight_type",
+                                          "feature_scale",     "feature_shift", "normalise",
+                                          "normalise_targets", "statistics",    NULL};
 
 /* Refuses keys that only apply to the other kind of data. */
 static bool check_kind(const firnc_recipe *recipe, const firnc_tree *loader) {
@@ -199,12 +203,13 @@ static bool check_features(const firnc_tree *loader, const settings *s, const fi
     return true;
 }
 
-static bool check_records(const firnc_tree *loader, settings *s, const firnc_model_facts *model) {
+static bool check_records(const firnc_recipe *recipe, const firnc_tree *loader, settings *s) {
+    const firnc_model_facts *model = &recipe->facts;
     const firnc_tree *label = firnc_tree_child(loader, "label_type");
     const firnc_tree *scale = firnc_tree_child(loader, "feature_scale");
     const firnc_tree *shift = firnc_tree_child(loader, "feature_shift");
     const firnc_tree *weight = firnc_tree_child(loader, "weight_type");
-    if (!check_features(loader, s, model))
+    if (!check_features(loader, s, model) || !firnc_recipe_normalise(recipe, loader, &s->elements))
         return false;
     if (label != NULL && model->own_targets)
         return firnc_tree_fail(label, "the model is compared with its own input and reads no labels; remove it");
@@ -259,7 +264,7 @@ static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, co
         return firnc_tree_fail(held_out,
                                "nothing is held out; remove it to read all of the data, or set held_out_per_mille");
     return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts, firnc_job_judges(&recipe->job))
-                                               : check_records(loader, s, &recipe->facts);
+                                               : check_records(recipe, loader, s);
 }
 
 /* Text is bytes if its vocabulary fits them, and else tokens. */
@@ -325,7 +330,8 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
                                             : "validate.val_dataloader is missing; add it, with batch_size");
 
     settings s = defaults(recipe);
-    if (train != NULL && !read_loader(recipe, train, NULL, &s))
+    if (train != NULL && (!read_loader(recipe, train, NULL, &s) ||
+                          !firnc_recipe_held_out(recipe, train, &s.elements, s.data.held_out_per_mille)))
         return false;
     settings held = s;
     held.data.shuffle = held.data.wrap = held.data.held_out = false;

@@ -40,6 +40,22 @@ firnc_tree *firnc_hugging_face_model(const char *folder);
  * other difference is an error. False after one message. */
 bool firnc_hugging_face_merge(firnc_tree *recipe_model, firnc_tree *config_model);
 
+/* `statistics` of a data loader, or the file of --statistics: reads it, and gives the model sizes that it leaves out
+ * (recipe_statistics.c). Before the model. */
+bool firnc_recipe_statistics(firnc_recipe *recipe, firnc_tree *root);
+
+/* What to do about `fit` without statistics. */
+#define FIRNC_RECIPE_MAKE_STATISTICS                                                                                   \
+    "make them once by firn data-statistics DATA -o FILE, and give FILE by firnc compile --statistics FILE, or by "    \
+    "statistics: FILE in this data loader"
+
+/* The standards of features and targets that a data loader asks for by `normalise` and `normalise_targets`; a key that
+ * it has not leaves them as they are (recipe_normalise.c). False after one message. */
+bool firnc_recipe_normalise(const firnc_recipe *recipe, const firnc_tree *loader, firnc_elements *elements);
+/* Checks the statistics against the part of the training data that is held out. */
+bool firnc_recipe_held_out(const firnc_recipe *recipe, const firnc_tree *loader, const firnc_elements *elements,
+                           uint32_t held_out_per_mille);
+
 /* trainer.init.model (recipe_model.c). `said` receives the settings that every model may have. */
 bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *model, firnc_model_settings *said);
 

@@ -39,6 +39,9 @@ typedef struct cli_options {
     firn_host_header header;
     uint32_t resize_width, resize_height; /* 0: not given */
     const char *classes_output;
+    const char *axis; /* data-statistics: each, last, first or all; NULL: not given */
+    uint32_t held_out_per_mille;
+    bool held_out_given;
     const char *labels, *weights, *checkpoint, *log, *counter, *output, *labels_output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
@@ -77,6 +80,8 @@ int cli_paths_check(const cli_options *options);
 
 /* Returns "" for one thing, and "s" for any other number of things. */
 const char *cli_s(uint64_t count);
+/* Writes 64 hexadecimal digits and a terminating 0. */
+void cli_hex(char text[65], const uint8_t hash[32]);
 
 /* --- classes.c: names of classes --- */
 
@@ -114,6 +119,8 @@ typedef struct cli_report {
     uint64_t origin_cursor;  /* the sample of these data with which this run begins */
     uint64_t eval_frequency; /* how often the recipe wants an evaluation, in steps; 0: it does not say */
     bool save_initial;       /* the recipe wants the state before the first step saved, too */
+    firn_host_names columns, targets; /* of the tables that the run is for; none: it does not say */
+    char *statistics_data; /* SHA-256 in hexadecimal: the features whose statistics the recipe has; NULL: it has none */
 } cli_report;
 
 /* Reads the report of a plan that has been verified. Returns FIRN_OK, also if there is none, or REPORT if it is not the
@@ -196,9 +203,10 @@ typedef struct cli_session {
     uint8_t device_key[CLI_DEVICE_KEY_BYTES];
     uint8_t keys[CLI_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
     firn_identity identity;
-    bool confirmed;      /* firn_confirm has been called */
-    firn_source source;  /* the data, each read of which is noted */
-    cli_numbers numbers; /* of the run */
+    bool confirmed;                   /* firn_confirm has been called */
+    firn_source source;               /* the data, each read of which is noted */
+    cli_numbers numbers;              /* of the run */
+    firn_host_names columns, targets; /* that the checkpoint was trained with, from the file beside it */
 } cli_session;
 
 /* Loads, verifies and opens an eval plan that reads no data. *session may not be moved. */
@@ -234,6 +242,8 @@ firn_fb_plan cli_plan(const cli_session *session);
 bool cli_reads_held_out(const cli_session *session);
 /* Returns true if the plan holds frozen weights, whose contents belong to the identity of the model. */
 bool cli_has_frozen(const cli_session *session);
+/* Returns true if numbers in the plan standardise its data. */
+bool cli_has_statistics(const cli_session *session);
 /* Returns the shape of a record of the stream: that of the tensor which the first input from the stream fills, without
  * the samples. */
 firn_host_shape cli_shape(const cli_session *session, uint32_t stream);
@@ -277,6 +287,23 @@ void cli_rows_say(const cli_session *session, cli_rows rows, double sum, char *t
 bool cli_all_zero(const cli_session *session, uint32_t stream);
 /* Returns the file that it is wrong with. */
 const char *cli_rows_file(const cli_session *session, cli_rows rows);
+
+/* --- columns.c: which columns of tables are read --- */
+
+#define CLI_COLUMNS_ENDING ".columns" /* of the file beside a checkpoint */
+
+struct cJSON;
+
+/* Reads a list of names. Returns false, with no names, if it is no list of texts; NULL stands for no names. */
+bool cli_columns_parse(firn_host_names *names, const struct cJSON *list);
+/* Reads the names beside the checkpoint that is to be restored, unless the plan has them. owner: the training beside
+ * which the plan is opened, or NULL. Returns CLI_OK or, after a message, CLI_FILE. */
+int cli_columns_find(cli_session *session, const cli_session *owner);
+/* Wants the columns of these names where no option chooses others. */
+void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, const cli_session *owner);
+/* Writes the names of a training beside its checkpoint; NULL: there is none. Returns CLI_OK or, after a message,
+ * CLI_FILE. */
+int cli_columns_keep(const cli_session *session, const char *checkpoint);
 
 /* --- data_notes.c --- */
 
@@ -579,14 +606,21 @@ int cli_eval(const cli_options *options);
 int cli_predict(const cli_options *options);
 int cli_generate(const cli_options *options);
 int cli_data(const cli_options *options);
+int cli_data_statistics(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 int cli_flash(const cli_options *options);
 
+/* --- overview.c: what firn data says of columns and tokens --- */
+
+/* Prints what each column of a file holds, if it is a table. */
+void cli_columns_print(const char *path, const firn_host_wanted *wanted);
+/* Prints which numbers a file of stream 0 has, if it has tokens or is named as such. The data are open without a plan.
+ */
+void cli_tokens_print(const firn_host_data *data, uint32_t index);
+
 /* Prints a JSON string. A byte that is not printable ASCII becomes the escape of the character with its number. */
 void cli_print_json(FILE *to, const char *text);
-/* Writes 64 hexadecimal digits and a terminating 0. */
-void cli_hex(char text[65], const uint8_t hash[32]);
 /* Prints "digest <hex>" on stdout. */
 int cli_print_digest(const uint8_t digest[32]);
 /* Flushes stdout. Returns CLI_OK if everything was written. */

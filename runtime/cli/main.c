@@ -10,9 +10,15 @@ static const struct {
     const char *name;
     int (*run)(const cli_options *options);
     bool prints_result; /* it gives nothing but what it prints */
-} commands[] = {{"train", cli_train, false},  {"eval", cli_eval, true},         {"predict", cli_predict, false},
-                {"data", cli_data, true},     {"generate", cli_generate, true}, {"export", cli_export, false},
-                {"digest", cli_digest, true}, {"flash", cli_flash, false}};
+} commands[] = {{"train", cli_train, false},
+                {"eval", cli_eval, true},
+                {"predict", cli_predict, false},
+                {"data", cli_data, true},
+                {"data-statistics", cli_data_statistics, false},
+                {"generate", cli_generate, true},
+                {"export", cli_export, false},
+                {"digest", cli_digest, true},
+                {"flash", cli_flash, false}};
 
 /* "firn help ..." or "firn [COMMAND ...] --help"; -h is --help. */
 static int print_help(int count, char **words) {

@@ -16,9 +16,11 @@ enum {
     FLASH = 32,
     DATA = 64,
     GENERATE = 128,
+    STATISTICS = 256,
     RUN = TRAIN | EVAL | PREDICT,
     OPEN = RUN | GENERATE, /* what opens a plan, with data or without */
-    READ = RUN | DATA
+    READ = RUN | DATA,
+    LOOK = READ | STATISTICS /* what reads data, with a plan or without */
 };
 
 static const struct {
@@ -53,6 +55,12 @@ static const struct {
       .forms = {"FILE... [options]"},
       .text = "say what data files hold and, with --plan, what a plan takes from them or why it refuses them"},
      DATA,
+     "FILE"},
+    {{.name = "data-statistics",
+      .forms = {"FILE... -o FILE [options]"},
+      .text = "write the mean and the standard deviation of each column of the training data, which firnc compile "
+              "--statistics freezes into a plan whose recipe says normalise: fit"},
+     STATISTICS,
      "FILE"},
     {{.name = "export",
       .forms = {"CHECKPOINT -o FILE [options]"},
@@ -111,6 +119,8 @@ typedef enum option_id {
     OPTION_PER_TENSOR,
     OPTION_RESIZE,
     OPTION_CLASSES_OUTPUT,
+    OPTION_HELD_OUT,
+    OPTION_AXIS,
     OPTION_DEVICE_KEY,
     OPTION_SLOT,
     OPTION_PROMPT,
@@ -156,7 +166,19 @@ static const struct {
      OPTION_DATA,
      RUN,
      RUN},
-    {{"--labels", NULL, "FILE", "labels or targets of the records"}, OPTION_LABELS, READ, 0},
+    {{"--labels", NULL, "FILE", "labels or targets of the records"}, OPTION_LABELS, LOOK, 0},
+    {{"--held-out-per-mille", NULL, "N",
+      "leave out what a run holds out: the last N per mille of the records, as held_out_per_mille of the recipe; "
+      "default: 0"},
+     OPTION_HELD_OUT,
+     STATISTICS,
+     0},
+    {{"--axis", NULL, "each|last|first|all",
+      "which numbers of a record are one column: each by itself; those with one index in the last or the first extent, "
+      "as the channels of images; all. Default: each of a flat record; of images all, or the channels"},
+     OPTION_AXIS,
+     STATISTICS,
+     0},
     {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
      OPTION_WEIGHTS,
      READ,
@@ -165,31 +187,31 @@ static const struct {
       "of .npz files with several arrays, the one to read: NAME in the data, or NAME,NAME,NAME in data, labels and "
       "weights"},
      OPTION_MEMBER,
-     READ,
+     LOOK,
      0},
     {{"--target-column", NULL, "COLUMN",
       "of a .csv table of data, the column of labels or targets, in place of --labels: its name, or its number from "
       "1; several with commas between them"},
      OPTION_TARGET_COLUMN,
-     READ,
+     LOOK,
      0},
     {{"--columns", NULL, "COLUMNS",
       "of a .csv table of data, the columns of features in their order, by name or number, as in age,height,3; "
       "default: all but the target"},
      OPTION_COLUMNS,
-     READ,
+     LOOK,
      0},
     {{"--header", NULL, "yes|no",
       "whether the first row of .csv tables has the names of the columns; default: if it has no number"},
      OPTION_HEADER,
-     READ,
+     LOOK,
      0},
     {{"--resize", NULL, "WIDTHxHEIGHT",
       "of PNG and JPEG images, the size that all are brought to, by the average over the area of each new pixel; "
       "default: "
       "they must have the size that the plan reads"},
      OPTION_RESIZE,
-     READ,
+     LOOK,
      0},
     {{"--convert", NULL, "FILE", "write the records, or the text, as the .npy file that a device reads"},
      OPTION_CONVERT,
@@ -313,12 +335,12 @@ static const struct {
      OPTION_TIMEOUT,
      FLASH,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, OPEN | FLASH | EXPORT, 0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, OPEN | FLASH | EXPORT | STATISTICS, 0},
     {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, OPEN, 0},
     {{"--output", "-o", "FILE", "the file to write; one that is there is replaced, as soon as the new one is whole"},
      OPTION_OUTPUT,
-     EXPORT | PREDICT,
-     EXPORT | PREDICT},
+     EXPORT | PREDICT | STATISTICS,
+     EXPORT | PREDICT | STATISTICS},
     {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
     {{"--prompt", NULL, "TEXT",
       "what the text begins with: bytes, or for a model of other tokens their ids, as numbers with spaces between"},
@@ -394,6 +416,8 @@ static const firn_manual_entry files[] = {
     {"CHECKPOINT.tmp", "before the first save the room that is reserved for it, then a checkpoint that is being "
                        "written, renamed when it is "
                        "whole; what a run that was killed leaves is removed by the next one"},
+    {"CHECKPOINT.columns", "the names of the columns of a table that was trained with, by which later tables are read; "
+                           "not where the plan has them"},
     {"CHECKPOINT.lock", "held by the run that saves there; empty, and may stay behind"},
 };
 
@@ -640,6 +664,26 @@ static const char *set_resize(cli_options *options, const char *value) {
     return NULL;
 }
 
+static const char *set_axis(cli_options *options, const char *value) {
+    if (options->axis != NULL)
+        return twice;
+    options->axis = value;
+    return strcmp(value, "each") == 0 || strcmp(value, "last") == 0 || strcmp(value, "first") == 0 ||
+                   strcmp(value, "all") == 0
+               ? NULL
+               : "is no axis; write each, last, first or all";
+}
+
+static const char *set_held_out(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->held_out_given ? twice
+                                                : set_number(&number, value, 0, 999,
+                                                             "is no part of the records; write a number from 0 to 999");
+    options->held_out_given = true;
+    options->held_out_per_mille = (uint32_t)number;
+    return fault;
+}
+
 /* Stores the value of an option. Returns as above. */
 static const char *set(cli_options *options, option_id id, const char *value) {
     bool given = false;
@@ -680,6 +724,10 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_resize(options, value);
     case OPTION_CLASSES_OUTPUT:
         return set_path(&options->classes_output, value);
+    case OPTION_HELD_OUT:
+        return set_held_out(options, value);
+    case OPTION_AXIS:
+        return set_axis(options, value);
     case OPTION_CHECKPOINT:
         return set_path(&options->checkpoint, value);
     case OPTION_LOG:
@@ -872,7 +920,7 @@ static int check_evaluation(const cli_options *options, unsigned command) {
 
 /* Checks that required options are present and that no option is given without the one it depends on. */
 static int check(const cli_options *options, unsigned command, const char *operand) {
-    if (command == DATA ? options->data_count == 0 : options->file == NULL)
+    if ((command & (DATA | STATISTICS)) != 0 ? options->data_count == 0 : options->file == NULL)
         return usage(options->command, "needs a ", operand);
     if (command == DATA && (options->file != NULL) != (options->key_count != 0))
         return usage(options->command, "needs ", options->file != NULL ? "--pub with --plan" : "--plan with --pub");
@@ -912,7 +960,7 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
             int status = read_option(options, commands[c].bit, count, words, &at);
             if (status != CLI_OK)
                 return status;
-        } else if (commands[c].bit == DATA) {
+        } else if ((commands[c].bit & (DATA | STATISTICS)) != 0) {
             const char *fault = add_data(options, words[at]);
             if (fault != NULL)
                 return usage(words[at], fault, "");

@@ -10,10 +10,17 @@
 
 #include "runtime/cli/cli.h"
 
+/* How a path is written. */
+typedef enum writing {
+    IN_PLACE, /* or not at all */
+    REPLACED, /* as path.tmp first, locked as path.lock */
+    LISTED    /* as REPLACED; it is a checkpoint, whose columns are listed in path.columns */
+} writing;
+
 /* A path and the option or operand that named it. */
 typedef struct place {
     const char *role, *path; /* path NULL: not given */
-    bool replaced;           /* written as path.tmp first and locked as path.lock */
+    writing how;
 } place;
 
 /* Returns the folder of a path with symbolic links resolved, or NULL if it does not exist. The caller frees it. */
@@ -81,12 +88,14 @@ static int compare(place output, place other) {
         return refuse(output, other, "over");
     if (is_inside(other.path, output.path))
         return refuse(output, other, "into the folder of");
-    if (!output.replaced)
+    if (output.how == IN_PLACE)
         return CLI_OK;
     static const char *const beside[][2] = {{".tmp", "by way of .tmp over"}, {".lock", "by way of .lock over"}};
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
         if (is_beside(output.path, beside[i][0], other.path))
             return refuse(output, other, beside[i][1]);
+    if (output.how == LISTED && is_beside(output.path, CLI_COLUMNS_ENDING, other.path))
+        return refuse(output, other, "with its columns over");
     return CLI_OK;
 }
 
@@ -102,7 +111,7 @@ static int check_streams(place output) {
         const int flags = fcntl(i, F_GETFL);
         const bool same =
             flags >= 0 && fstat(i, &stream) == 0 && file.st_dev == stream.st_dev && file.st_ino == stream.st_ino;
-        if (!same || (!output.replaced && (flags & O_APPEND) != 0))
+        if (!same || (output.how == IN_PLACE && (flags & O_APPEND) != 0))
             continue;
         firn_host_fail(output.path, "%s would be written to the file of %s; give another name", output.role, names[i]);
         return CLI_USAGE;
@@ -125,30 +134,30 @@ static int check_counter(const char *path) {
 int cli_paths_check(const cli_options *options) {
     bool train = strcmp(options->command, "train") == 0, plan = options->key_count != 0;
     const place outputs[] = {
-        {"the checkpoint", train ? options->checkpoint : NULL, true},
-        {"the best checkpoint", options->keep_best, true},
-        {"the log", options->log, false},
-        {"the counter", options->counter, true},
-        {"the output", options->output, true},
-        {"the output of the labels", options->labels_output, true},
-        {"the confusion matrix", options->confusion, true},
-        {"the output of the classes", options->classes_output, true},
+        {"the checkpoint", train ? options->checkpoint : NULL, LISTED},
+        {"the best checkpoint", options->keep_best, LISTED},
+        {"the log", options->log, IN_PLACE},
+        {"the counter", options->counter, REPLACED},
+        {"the output", options->output, REPLACED},
+        {"the output of the labels", options->labels_output, REPLACED},
+        {"the confusion matrix", options->confusion, REPLACED},
+        {"the output of the classes", options->classes_output, REPLACED},
     };
     const place others[] = {
-        {plan ? "the plan" : "the checkpoint", options->file, false},
-        {"the device key", options->device_key, false},
-        {"the output of the labels", options->labels_output, true},
-        {"the output of the classes", options->classes_output, true},
-        {"the labels", options->labels, false},
-        {"the weights", options->weights, false},
-        {"the names of classes", options->classes, false},
-        {"the eval plan", options->eval, false},
-        {"the labels of the evaluation", options->eval_labels, false},
-        {"the weights of the evaluation", options->eval_weights, false},
-        {"the checkpoint", options->checkpoint, true},
-        {"the best checkpoint", options->keep_best, true},
-        {"the log", options->log, false},
-        {"the counter", options->counter, true},
+        {plan ? "the plan" : "the checkpoint", options->file, IN_PLACE},
+        {"the device key", options->device_key, IN_PLACE},
+        {"the output of the labels", options->labels_output, REPLACED},
+        {"the output of the classes", options->classes_output, REPLACED},
+        {"the labels", options->labels, IN_PLACE},
+        {"the weights", options->weights, IN_PLACE},
+        {"the names of classes", options->classes, IN_PLACE},
+        {"the eval plan", options->eval, IN_PLACE},
+        {"the labels of the evaluation", options->eval_labels, IN_PLACE},
+        {"the weights of the evaluation", options->eval_weights, IN_PLACE},
+        {"the checkpoint", options->checkpoint, REPLACED},
+        {"the best checkpoint", options->keep_best, REPLACED},
+        {"the log", options->log, IN_PLACE},
+        {"the counter", options->counter, REPLACED},
     };
     int status = CLI_OK;
     for (size_t i = 0; status == CLI_OK && i < sizeof outputs / sizeof *outputs; i++) {
@@ -157,11 +166,11 @@ int cli_paths_check(const cli_options *options) {
             if (outputs[i].path != others[j].path || strcmp(outputs[i].role, others[j].role) != 0)
                 status = compare(outputs[i], others[j]);
         for (uint32_t j = 0; status == CLI_OK && j < options->data_count; j++)
-            status = compare(outputs[i], (place){"the data", options->data[j], false});
+            status = compare(outputs[i], (place){"the data", options->data[j], IN_PLACE});
         for (uint32_t j = 0; status == CLI_OK && j < options->eval_data_count; j++)
-            status = compare(outputs[i], (place){"the data of the evaluation", options->eval_data[j], false});
+            status = compare(outputs[i], (place){"the data of the evaluation", options->eval_data[j], IN_PLACE});
         for (uint32_t j = 0; status == CLI_OK && j < options->key_count; j++)
-            status = compare(outputs[i], (place){"the key", options->keys[j], false});
+            status = compare(outputs[i], (place){"the key", options->keys[j], IN_PLACE});
     }
     return status == CLI_OK ? check_counter(options->counter) : status;
 }

@@ -1,5 +1,7 @@
 /* What the library does not say of a plan, and messages of firn need. It is read from the plan that firn_open has
  * verified. */
+#include <string.h>
+
 #include "runtime/cli/cli.h"
 
 firn_fb_plan cli_plan(const cli_session *session) {
@@ -15,6 +17,19 @@ bool cli_has_frozen(const cli_session *session) {
     const uint32_t first = firn_fb_plan_state_tensors(plan); /* frozen weights follow the state */
     return first < firn_fb_plan_tensors_count(plan) &&
            firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, first)) == FIRN_FB_ROLE_FROZEN;
+}
+
+bool cli_has_statistics(const cli_session *session) {
+    static const char begin[] = "normalise.";
+    const firn_fb_plan plan = cli_plan(session);
+    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
+        const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
+        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN &&
+            firn_fb_tensor_name_length(tensor) >= sizeof begin - 1 &&
+            memcmp(firn_fb_tensor_name(tensor), begin, sizeof begin - 1) == 0)
+            return true;
+    }
+    return false;
 }
 
 firn_host_shape cli_shape(const cli_session *session, uint32_t stream) {

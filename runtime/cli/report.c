@@ -38,6 +38,10 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
     report->checkpoint_steps = steps_of(parsed, "checkpoint_steps");
     report->save_initial = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(parsed, "save_initial_checkpoint"));
     report->eval_frequency = steps_of(parsed, "eval_frequency");
+    const cJSON *statistics = cJSON_GetObjectItemCaseSensitive(parsed, "statistics");
+    report->statistics_data = text_of(statistics, "data");
+    (void)cli_columns_parse(&report->columns, cJSON_GetObjectItemCaseSensitive(statistics, "columns"));
+    (void)cli_columns_parse(&report->targets, cJSON_GetObjectItemCaseSensitive(statistics, "targets"));
     const cJSON *origin = cJSON_GetObjectItemCaseSensitive(parsed, "origin");
     report->origin_data = text_of(origin, "data");
     const double cursor = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(origin, "cursor"));
@@ -50,5 +54,8 @@ void cli_report_free(cli_report *report) {
     free(report->model);
     free(report->target);
     free(report->origin_data);
+    free(report->statistics_data);
+    firn_host_names_free(&report->columns);
+    firn_host_names_free(&report->targets);
     *report = (cli_report){0};
 }

@@ -101,6 +101,9 @@ static const char *mend_of_data(const cli_session *session, char *text, size_t s
 }
 
 static const char *mend_of_model(const cli_session *session) {
+    if (cli_has_statistics(session))
+        return "evaluate with a plan of the same architecture that standardises by the same numbers: compile it with "
+               "the statistics, or the scale and shift, of the training";
     return cli_has_frozen(session)
                ? "evaluate with a plan of the same architecture and the same frozen weights: compile "
                  "it with the --weights, seed and frozen parameters of the training"
@@ -418,7 +421,7 @@ void cli_want_parts(firn_host_wanted *wanted, const cli_options *options) {
 }
 
 /* Opens the data files, compares them with what the plan reads, and gives the plan their hash. */
-static int open_data(cli_session *session) {
+static int open_data(cli_session *session, const cli_session *owner) {
     const cli_options *options = session->options;
     firn_host_wanted wanted = {.records = session->info.window == 0, .stream_count = session->info.streams};
     if (wanted.stream_count > FIRN_HOST_STREAMS) {
@@ -432,6 +435,10 @@ static int open_data(cli_session *session) {
         wanted.shapes[i] = cli_shape(session, i);
     }
     cli_want_parts(&wanted, options);
+    const int status = cli_columns_find(session, owner);
+    if (status != CLI_OK)
+        return status;
+    cli_columns_want(&wanted, session, owner);
     wanted.evaluated = reads_eval_data(session);
     wanted.shared = options->eval_data_count != 0;
     wanted.ignores = wanted.records && cli_ignored_label(session, &wanted.ignored, &wanted.unclassed);
@@ -505,8 +512,8 @@ static int check_reads_data(cli_session *session) {
     return CLI_REFUSED;
 }
 
-/* Opens the data of an open plan. */
-static int begin_data(cli_session *session) {
+/* Opens the data of an open plan. owner: the training beside which it is opened, or NULL. */
+static int begin_data(cli_session *session, const cli_session *owner) {
     int status = check_reads_data(session);
     if (status == CLI_OK)
         status = check_streams(session);
@@ -514,7 +521,7 @@ static int begin_data(cli_session *session) {
         return status;
     if (session->options->verbose)
         note_plan(session);
-    return open_data(session);
+    return open_data(session, owner);
 }
 
 /* Lets the session give the plan of an owner's data only the streams that it reads. */
@@ -545,7 +552,7 @@ int cli_session_begin_beside(cli_session *session, cli_options *options, const c
         return status;
     if (options->eval_data_count == 0)
         leave_out_streams(options, &session->info);
-    status = begin_data(session);
+    status = begin_data(session, owner);
     return status == CLI_OK ? take_order(session, owner) : status;
 }
 
@@ -553,7 +560,7 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
     const int status = begin_plan(session, options);
     if (status != CLI_OK)
         return status;
-    return session->info.eval == eval ? begin_data(session) : cli_error(session, FIRN_ERROR_WRONG_MODE);
+    return session->info.eval == eval ? begin_data(session, NULL) : cli_error(session, FIRN_ERROR_WRONG_MODE);
 }
 
 int cli_session_begin_alone(cli_session *session, const cli_options *options) {
@@ -569,7 +576,7 @@ int cli_session_begin_alone(cli_session *session, const cli_options *options) {
 
 int cli_session_open(cli_session *session, const cli_options *options) {
     const int status = begin_plan(session, options);
-    return status == CLI_OK ? begin_data(session) : status;
+    return status == CLI_OK ? begin_data(session, NULL) : status;
 }
 
 int cli_session_confirm(cli_session *session) {
@@ -581,6 +588,8 @@ int cli_session_confirm(cli_session *session) {
 void cli_session_end(cli_session *session) {
     firn_host_data_close(&session->data);
     cli_numbers_free(&session->numbers);
+    firn_host_names_free(&session->columns);
+    firn_host_names_free(&session->targets);
     firn_host_port_end(&session->port);
     firn_host_plan_unload(&session->plan);
     cli_report_free(&session->report);
@@ -600,15 +609,6 @@ void cli_print_json(FILE *to, const char *text) {
             fputc(*c, to);
     }
     fputc('"', to);
-}
-
-void cli_hex(char text[65], const uint8_t hash[32]) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < 32; i++) {
-        text[2 * i] = digits[hash[i] >> 4];
-        text[2 * i + 1] = digits[hash[i] & 15];
-    }
-    text[64] = 0;
 }
 
 int cli_flush(void) {

@@ -438,6 +438,21 @@ static void note_origin(const run *run) {
                    (unsigned long long)report->origin_cursor);
 }
 
+/* Notes that the data are others than those whose statistics standardise them. */
+static void note_statistics(const run *run) {
+    const cli_session *session = &run->session;
+    const char *wanted = session->report.statistics_data;
+    uint8_t hash[FIRN_HASH_BYTES];
+    char here[65];
+    if (session->options->quiet || wanted == NULL || !cli_has_statistics(session) ||
+        !firn_host_data_hash(&session->data, 0, hash))
+        return;
+    cli_hex(here, hash);
+    if (strcmp(here, wanted) != 0)
+        firn_host_note("the plan standardises by statistics of other data than these; if that is not meant, make them "
+                       "again by firn data-statistics, and compile the plan with them");
+}
+
 /* Reserves room for what the run saves, and opens the log. */
 static int begin_outputs(run *run) {
     const cli_validation *validation = &run->validation;
@@ -487,6 +502,10 @@ static int begin(run *run) {
     if (status == CLI_OK)
         status = begin_outputs(run);
     if (status == CLI_OK)
+        status = cli_columns_keep(&run->session, run->session.options->checkpoint);
+    if (status == CLI_OK)
+        status = cli_columns_keep(&run->session, run->session.options->keep_best);
+    if (status == CLI_OK)
         status = begin_evaluations(run);
     if (status == CLI_OK)
         status = cli_log_cut_ahead(&run->log);
@@ -504,6 +523,7 @@ static int train(run *run) {
         return status;
     cli_note_data(&run->session);
     note_origin(run);
+    note_statistics(run);
     cli_validation_note(&run->validation);
     note_begin(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);

@@ -30,7 +30,7 @@ options() {
         case $program in
         firnc) "$FIRNC" help --completion bash ;;
         firn) "$FIRN" help --completion bash ;;
-        esac | sed -n "s/^ *\([a-z]*\)) options='\(.*\)' ;;\$/$program \1 | \2/p"
+        esac | sed -n "s/^ *\([a-z-]*\)) options='\(.*\)' ;;\$/$program \1 | \2/p"
     done
 }
 

@@ -11,7 +11,7 @@ SANITIZED=${SANITIZED:-build/sanitized}
 changes=$((300 / ${FIRN_TEST_EVERY:-1}))
 
 python3 tests/fuzz/serial_corpus.py check
-for target in container payload checkpoint schedule recipe weights onnx tokenizer older_run serial arrays archive tokens table images; do
+for target in container payload checkpoint schedule recipe statistics weights onnx tokenizer older_run serial arrays archive tokens table images; do
     case $target in
     container | payload | checkpoint | older_run) inputs=$(ls tests/golden/plans/*.plan tests/golden/plans/*.checkpoint) ;;
     recipe) inputs=$(ls compiler/recipes/*.yaml) ;;

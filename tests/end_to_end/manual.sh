@@ -42,7 +42,7 @@ for tool in firnc firn; do
     expect "$tool -h" 0 "" "$program" -h
     cmp -s "$folder/out" "$folder/help" || fail "$tool: help and -h differ"
     [ "$(awk 'length > 100' "$folder/help" | wc -l)" -eq 0 ] || fail "$tool: a line of help is too long"
-    sed -n "s/^  $tool \([a-z]*\) .*/\1/p" "$folder/help" | sort -u >"$folder/commands"
+    sed -n "s/^  $tool \([a-z-]*\) .*/\1/p" "$folder/help" | sort -u >"$folder/commands"
     "$program" help --man >"$folder/page"
     groff -man -ww -Tutf8 "$folder/page" >"$folder/out" 2>"$folder/err" || fail "$tool: groff cannot set the page"
     [ ! -s "$folder/err" ] || fail "$tool: groff warns of the page"
@@ -95,7 +95,7 @@ done
 # --weights". The options of `given` need none, because the user has given them, or every command that reads a recipe or
 # data has them.
 for tool in firnc firn; do
-    "$BUILD/$tool" help | sed -n "s/^  $tool \([a-z]*\) .*/\1/p" | sort -u | while read -r command; do
+    "$BUILD/$tool" help | sed -n "s/^  $tool \([a-z-]*\) .*/\1/p" | sort -u | while read -r command; do
         documented "$BUILD/$tool" "$command" | sed "s/^/$tool $command /"
     done
 done >"$folder/options"
@@ -109,7 +109,7 @@ for name in open(sys.argv[2]).read().split():
     text = re.sub(r'"\s*(?:[A-Z_]+\s*)?"', "", open(name).read().replace("\\\n", ""))
     for message in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
         for found in re.finditer(r"(?<![\w-])--[a-z][a-z-]+", message):
-            before = re.findall(r"\b(firnc?) ([a-z]+)", message[: found.start()])
+            before = re.findall(r"\b(firnc?) ([a-z-]+)", message[: found.start()])
             before += [("firnc", "compile")] if re.search(r"\bcompile (it|two|with)\b", message[: found.start()]) else []
             if found[0] not in given and not any((*command, found[0]) in options for command in before):
                 print(f"{name}: {found[0]} in: {message}")

@@ -47,6 +47,7 @@ runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/host/images plan/ runtime/targets runtime/targets/host
+runtime/targets/host/tables plan/ runtime/targets runtime/targets/host
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
 runtime/targets/aarch64 plan/ schedules runtime runtime/targets runtime/kernels/
 runtime/targets/emulated plan/ schedules runtime runtime/decode runtime/numerics runtime/targets
@@ -59,6 +60,7 @@ runtime/package         plan/
 runtime/package/arduino runtime runtime/decode
 runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/targets/host/images runtime/manual runtime/program
 runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli
+runtime/cli/tables      plan/ runtime runtime/targets/host runtime/targets/host/tables runtime/cli
 
 compiler/base           plan/ schedules
 compiler/keys           plan/ schedules compiler/base

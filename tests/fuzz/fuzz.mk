@@ -3,7 +3,7 @@
 FUZZ_TARGETS := container payload schedule checkpoint serial
 # The compiler's libraries exist for this machine's word size only.
 ifeq ($(filter -m32,$(MACHINE)),)
-FUZZ_COMPILER := recipe weights onnx tokenizer older_run
+FUZZ_COMPILER := recipe statistics weights onnx tokenizer older_run
 FUZZ_READERS := arrays archive tokens table images
 FUZZ_TARGETS += $(FUZZ_COMPILER) $(FUZZ_READERS)
 FUZZ_ORACLE := tests/oracle/oracle.cc

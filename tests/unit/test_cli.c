@@ -225,7 +225,7 @@ static int read_words(int count, char *const *words, const char **printed) {
 static const char *const *values_of(const firn_manual_option *option) {
     static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"};
     static const char *const answers[] = {"yes", "no"}, *const formats[] = {"csv", "npy"};
-    static const char *const sizes[] = {"8x8", "9x9"};
+    static const char *const sizes[] = {"8x8", "9x9"}, *const axes[] = {"last", "first"};
     static const char *const of_numbers[] = {"N", "SECONDS", "T", "K", "P", "S"};
     if (strcmp(option->name, "--format") == 0)
         return formats;
@@ -235,6 +235,8 @@ static const char *const *values_of(const firn_manual_option *option) {
         return answers;
     if (strcmp(option->name, "--resize") == 0)
         return sizes;
+    if (strcmp(option->name, "--axis") == 0)
+        return axes;
     for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++)
         if (strcmp(option->argument, of_numbers[i]) == 0)
             return numbers;

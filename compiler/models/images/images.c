@@ -123,7 +123,8 @@ void firnc_build_images(firnc_graph *graph, const firnc_job *job, const void *mo
     const firnc_input_options features = {.element = elements->feature,
                                           .scaled = true,
                                           .scale = elements->feature_scale,
-                                          .shift = elements->feature_shift};
+                                          .shift = elements->feature_shift,
+                                          .standard = elements->features};
     const firnc_input_options classes = {.stream = 1,
                                          .element = elements->label,
                                          .limit = firnc_label_limit(settings->cross_entropy, settings->output_size)};

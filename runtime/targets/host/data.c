@@ -29,15 +29,23 @@ static void append(firn_host_stream *stream, firn_host_file *file) {
     stream->files[stream->count++] = file;
 }
 
-/* Keeps the names of the columns, which must be those of the table before. */
-static bool keep_names(firn_host_data *data, firn_host_table *table, const firn_host_file *file) {
-    if (data->names != NULL && strcmp(data->names, table->names) != 0)
+/* Keeps the names of the columns, which must be those of the table before unless columns are found by their names. */
+static bool keep_names(const addition *to, firn_host_table *table, const firn_host_file *file) {
+    firn_host_data *data = to->data;
+    const firn_host_names *features = to->wanted->features;
+    const bool by_name = to->wanted->columns == NULL && features != NULL && features->count != 0;
+    if (!by_name && data->names != NULL && strcmp(data->names, table->names) != 0)
         return firn_host_fail(file->name,
                               "has other columns than %s; give tables with the same names in the same order",
                               data->files[0].files[0]->name);
     free(data->names);
     data->names = table->names;
     table->names = NULL;
+    firn_host_names_free(&data->features);
+    firn_host_names_free(&data->targets);
+    data->features = table->read;
+    data->targets = table->named;
+    table->read = table->named = (firn_host_names){0};
     return true;
 }
 
@@ -73,7 +81,7 @@ static bool add_table(const addition *to, firn_host_file *file) {
     uint8_t digest[FIRN_HASH_BYTES];
     bool added = firn_host_file_unpack(file, UINT64_MAX - 1) && firn_host_file_hash(file, digest) &&
                  firn_host_table_read(&table, file, wanted, to->number) &&
-                 (to->number != 0 || keep_names(to->data, &table, file));
+                 (to->number != 0 || keep_names(to, &table, file));
     const bool targets = added && table.targets.columns != 0 && wanted->stream_count > 1;
     added = added && take_matrix(file, &table.features, wanted, to->number,
                                  to->number == 0 ? "choose them by --columns, and the target by --target-column"
@@ -294,6 +302,14 @@ static bool hash_list(firn_host_data *data) {
     return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
 }
 
+bool firn_host_data_hash(const firn_host_data *data, uint32_t stream, uint8_t sha256[32]) {
+    firn_sha256 list;
+    bool hashed = firn_sha256_begin(&list) == FIRN_OK;
+    for (uint32_t i = 0; hashed && i < data->files[stream].count; i++)
+        hashed = hash_line(&list, stream, data->files[stream].files[i]->digest);
+    return hashed && firn_sha256_end(&list, sha256) == FIRN_OK;
+}
+
 static bool hash_data(firn_host_data *data, const firn_host_wanted *wanted) {
     uint64_t room = KEPT_BYTES;
     for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
@@ -451,5 +467,7 @@ void firn_host_data_close(firn_host_data *data) {
         free(data->files[s].starts);
     }
     free(data->names);
+    firn_host_names_free(&data->features);
+    firn_host_names_free(&data->targets);
     *data = (firn_host_data){0};
 }

@@ -289,6 +289,14 @@ typedef enum firn_host_images_result {
 typedef firn_host_images_result firn_host_images_reader(firn_host_records *records, struct firn_host_stream *stream,
                                                         const char *path, const struct firn_host_wanted *wanted);
 
+/* Names of columns, in the order of the numbers of a record. */
+typedef struct firn_host_names {
+    char **list;    /* allocated, and so is each */
+    uint32_t count; /* 0: there are none */
+} firn_host_names;
+
+void firn_host_names_free(firn_host_names *names);
+
 /* What a plan reads, and which parts of the files. */
 typedef struct firn_host_wanted {
     bool records;    /* samples are records of arrays; false: windows of one text */
@@ -298,6 +306,10 @@ typedef struct firn_host_wanted {
     firn_host_shape shapes[FIRN_HOST_STREAMS]; /* of the records of each stream */
     const char *members[FIRN_HOST_STREAMS];    /* names of arrays in .npz files; NULL: the only one */
     const char *columns, *target;              /* lists of columns of tables, by name or number; NULL: all, none */
+    /* The columns that are read of a table with a header where `columns` and `target` are NULL, by their names alone,
+     * so that their order in the file does not count; NULL or none: all but the target, and none. A table without a
+     * header is then refused. */
+    const firn_host_names *features, *targets;
     firn_host_header header;
     bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-weights, as messages call them */
     bool shared;  /* the run reads --data and --eval-data; members, columns, target, header and resize hold for both */
@@ -378,8 +390,9 @@ typedef struct firn_host_data {
     firn_source source;
     firn_stream streams[FIRN_HOST_STREAMS];
     firn_host_stream files[FIRN_HOST_STREAMS];
-    char *names;        /* of the columns of the first table; NULL: there is none */
-    bool by_bytes;      /* the files of folders are in the order of the bytes of their names */
+    char *names;                       /* of the columns of the first table; NULL: there is none */
+    firn_host_names features, targets; /* names of the columns that are read of tables; none without a header */
+    bool by_bytes;                     /* the files of folders are in the order of the bytes of their names */
     uint8_t sha256[32]; /* SHA-256 of a list with one line for each file in order: "data ", "labels " or "weights ",
                            then in hexadecimal the SHA-256 of its contents (uncompressed), or of what its numbers
                            become if they are converted (runtime/DATA.md) */
@@ -399,6 +412,9 @@ int firn_host_folder_order(const char *a, const char *b, bool natural);
 /* Sorts the files of each folder, in natural order or, as firn did before, by the bytes of their names, and computes
  * the hash of the data in that order. Returns true if the order was another before. */
 bool firn_host_data_sort(firn_host_data *data, bool natural);
+/* Computes the hash of the data of one stream: that of the lines of its files alone. Returns false, without a message,
+ * if it cannot be computed. */
+bool firn_host_data_hash(const firn_host_data *data, uint32_t stream, uint8_t sha256[32]);
 /* Returns true if no file has changed since it was opened. A read checks the file that it reads. Prints no message. */
 bool firn_host_data_unchanged(firn_host_data *data);
 /* Looks at one file only, chosen by `turn` among all in turn, so that a call costs the same with many files. */

@@ -234,6 +234,50 @@ static bool choose_columns(reading *r, const char *list, const char *option, boo
     return true;
 }
 
+/* Refuses a table in which a column that is read cannot be found by its name. */
+static bool refuse_name(const reading *r, const char *name, bool target) {
+    char list[NAMES_SHOWN * 64] = "";
+    size_t at = 0;
+    if (!r->table->header)
+        return firn_host_fail(
+            r->file->name,
+            "has no names of columns, and the model was trained with columns of names, such as %.60s; "
+            "give a table with a header, or the columns in that order by their numbers: --columns 1,2",
+            name);
+    for (uint32_t i = 0; i < r->count && i < NAMES_SHOWN; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%.40s", i == 0 ? "" : ", ", r->names[i]);
+    return firn_host_fail(r->file->name,
+                          "has no column %.60s, which the model %s; it has %lu column%s: %s%s; add it, or name "
+                          "what stands in its place by %s",
+                          name, target ? "was trained to predict" : "was trained with", (unsigned long)r->count,
+                          r->count == 1 ? "" : "s", list, r->count > NAMES_SHOWN ? ", ..." : "",
+                          target ? "--target-column" : "--columns");
+}
+
+/* Gives the columns of these names places in a matrix, whatever their order in the file. */
+static bool choose_names(reading *r, const firn_host_names *names, bool target) {
+    firn_host_matrix *matrix = target ? &r->table->targets : &r->table->features;
+    for (uint32_t i = 0; i < names->count; i++) {
+        uint32_t column = 0;
+        while (r->table->header && column < r->count && strcmp(r->names[column], names->list[i]) != 0)
+            column++;
+        if (!r->table->header || column == r->count)
+            return refuse_name(r, names->list[i], target);
+        if (r->place[column] != NO_COLUMN)
+            return firn_host_fail(r->file->name,
+                                  "column %.60s is a feature of the model, and would be read twice; choose others by "
+                                  "--columns and --target-column",
+                                  names->list[i]);
+        r->place[column] = matrix->columns++;
+        r->target[column] = target;
+    }
+    return true;
+}
+
+static bool has_names(const firn_host_names *names) {
+    return names != NULL && names->count != 0;
+}
+
 /* Without a list all columns but the targets are features. */
 static void choose_the_others(reading *r) {
     for (uint32_t i = 0; i < r->count; i++)
@@ -244,6 +288,8 @@ static void choose_the_others(reading *r) {
 static bool choose(reading *r) {
     const bool first = r->stream == 0;
     const char *columns = first ? r->wanted->columns : NULL, *target = first ? r->wanted->target : NULL;
+    const firn_host_names *features = first && columns == NULL ? r->wanted->features : NULL;
+    const firn_host_names *targets = first && target == NULL ? r->wanted->targets : NULL;
     bool by_name = columns == NULL;
     r->place = firn_host_allocate(r->count * sizeof *r->place);
     r->target = firn_host_allocate(r->count * sizeof *r->target);
@@ -254,7 +300,10 @@ static bool choose(reading *r) {
         return false;
     if (columns != NULL && !choose_columns(r, columns, "--columns", false, &by_name))
         return false;
-    if (columns == NULL)
+    if ((has_names(targets) && !choose_names(r, targets, true)) ||
+        (has_names(features) && !choose_names(r, features, false)))
+        return false;
+    if (columns == NULL && !has_names(features))
         choose_the_others(r);
     if (r->table->features.columns == 0)
         return firn_host_fail(r->file->name, "has no column for features beside the target");
@@ -373,6 +422,26 @@ static char *join_names(const reading *r) {
     return text;
 }
 
+/* The names of the columns of a matrix, in its order. */
+static firn_host_names names_of(const reading *r, const firn_host_matrix *matrix, bool target) {
+    firn_host_names names = {0};
+    if (!r->table->header || matrix->columns == 0)
+        return names;
+    names.count = matrix->columns;
+    names.list = firn_host_allocate(names.count * sizeof *names.list);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->place[i] != NO_COLUMN && r->target[i] == target)
+            names.list[r->place[i]] = firn_host_path(r->names[i], "");
+    return names;
+}
+
+void firn_host_names_free(firn_host_names *names) {
+    for (uint32_t i = 0; i < names->count; i++)
+        free(names->list[i]);
+    free(names->list);
+    *names = (firn_host_names){0};
+}
+
 /* Reads all of the file into memory, unless it is there. */
 static bool load(reading *r) {
     const firn_host_file *file = r->file;
@@ -414,6 +483,8 @@ static bool read_rows(reading *r) {
         if (!read_row(r))
             return false;
     r->table->names = join_names(r);
+    r->table->read = names_of(r, &r->table->features, false);
+    r->table->named = names_of(r, &r->table->targets, true);
     return true;
 }
 
@@ -442,6 +513,8 @@ void firn_host_table_free(firn_host_table *table) {
     free(table->features.elements);
     free(table->targets.elements);
     free(table->names);
+    firn_host_names_free(&table->read);
+    firn_host_names_free(&table->named);
     *table = (firn_host_table){0};
 }
 

@@ -16,6 +16,7 @@ typedef struct firn_host_matrix {
 typedef struct firn_host_table {
     firn_host_matrix features, targets; /* no columns of targets: none were asked for */
     char *names;                        /* of all columns, in one text; allocated */
+    firn_host_names read, named;        /* of the columns in `features` and in `targets`; none without a header */
     bool header;                        /* the first row has names */
 } firn_host_table;
 

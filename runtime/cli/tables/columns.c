@@ -1,0 +1,192 @@
+/* Which columns of a table a model reads, by name. A plan that was made with statistics has the names in its report; of
+ * any other, firn train writes them into a file beside the checkpoint, CHECKPOINT.columns: JSON with the run and the
+ * data that they are of. So a table whose columns stand in another order is read as the training's was. */
+#define _XOPEN_SOURCE 700
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/cli/cli.h"
+
+enum { FILE_BYTES_MOST = 1 << 26 };
+
+/* --- names as JSON ------------------------------------------------------------------------------------------------ */
+
+bool cli_columns_parse(firn_host_names *names, const cJSON *list) {
+    const cJSON *entry;
+    const int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+    *names = (firn_host_names){0};
+    if (count == 0)
+        return list == NULL;
+    names->list = firn_host_allocate((size_t)count * sizeof *names->list);
+    cJSON_ArrayForEach(entry, list) {
+        if (!cJSON_IsString(entry)) {
+            firn_host_names_free(names);
+            return false;
+        }
+        names->list[names->count++] = firn_host_path(cJSON_GetStringValue(entry), "");
+    }
+    return true;
+}
+
+static void add_names(cJSON *to, const char *list, const firn_host_names *names) {
+    cJSON *array = names->count != 0 ? cJSON_AddArrayToObject(to, list) : NULL;
+    for (uint32_t i = 0; i < names->count; i++)
+        cJSON_AddItemToArray(array, cJSON_CreateString(names->list[i]));
+}
+
+/* --- the file beside a checkpoint --------------------------------------------------------------------------------- */
+
+static bool is_there(const char *path) {
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+/* Reads the header of a checkpoint. Returns false, without a message, if there is none: a restore says why. */
+static bool read_header(firn_record *header, const char *checkpoint) {
+    uint8_t bytes[FIRN_RECORD_HEADER_BYTES];
+    struct stat status;
+    uint64_t count;
+    if (stat(checkpoint, &status) != 0 || !S_ISREG(status.st_mode) || access(checkpoint, R_OK) != 0)
+        return false;
+    const int file = firn_host_open(checkpoint, true, &count);
+    const bool whole = file >= 0 && firn_host_read(file, bytes, sizeof bytes) == (int64_t)sizeof bytes;
+    if (file >= 0)
+        close(file);
+    return whole && firn_record_decode(header, bytes) == FIRN_OK;
+}
+
+/* Reads the text of a file that is there. NULL after a message. */
+static char *read_text(const char *path, uint64_t *count) {
+    const int file = firn_host_open(path, true, count);
+    if (file < 0)
+        return NULL;
+    char *text = *count <= FILE_BYTES_MOST ? firn_host_allocate((size_t)*count + 1) : NULL;
+    const bool whole = text != NULL && firn_host_read(file, text, (size_t)*count) == (int64_t)*count;
+    close(file);
+    if (whole)
+        return text;
+    free(text);
+    firn_host_fail(path, "cannot be read to its end, or has more than %d bytes", FILE_BYTES_MOST);
+    return NULL;
+}
+
+static bool has_hash(const cJSON *root, const char *name, const uint8_t hash[FIRN_HASH_BYTES]) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, name));
+    char wanted[65];
+    cli_hex(wanted, hash);
+    return text != NULL && strcmp(text, wanted) == 0;
+}
+
+static int refuse(const char *path, const char *what) {
+    firn_host_fail(path,
+                   "%s; give the file that was written with the checkpoint, or remove it: then columns are read in "
+                   "their order",
+                   what);
+    return CLI_FILE;
+}
+
+static int parse(cli_session *session, const char *path, const char *text, uint64_t count, const firn_record *header) {
+    cJSON *root = cJSON_ParseWithLength(text, (size_t)count);
+    int status = CLI_OK;
+    if (!cJSON_IsObject(root) ||
+        !cli_columns_parse(&session->columns, cJSON_GetObjectItemCaseSensitive(root, "columns")) ||
+        !cli_columns_parse(&session->targets, cJSON_GetObjectItemCaseSensitive(root, "targets")) ||
+        session->columns.count == 0)
+        status = refuse(path, "is no list of the columns of a table");
+    else if (!has_hash(root, "run", header->run_hash) || !has_hash(root, "data", header->data_hash))
+        status = refuse(path, "has the columns of another checkpoint");
+    cJSON_Delete(root);
+    return status;
+}
+
+/* Reads the names beside a checkpoint, if both are there. */
+static int read_beside(cli_session *session, const char *checkpoint) {
+    char *path = firn_host_path(checkpoint, CLI_COLUMNS_ENDING);
+    firn_record header;
+    int status = CLI_OK;
+    if (is_there(path) && read_header(&header, checkpoint)) {
+        uint64_t count;
+        char *text = read_text(path, &count);
+        status = text != NULL ? parse(session, path, text, count, &header) : CLI_FILE;
+        free(text);
+    }
+    free(path);
+    return status;
+}
+
+int cli_columns_find(cli_session *session, const cli_session *owner) {
+    const cli_options *options = session->options;
+    const bool begins = !session->info.eval && !options->resume;
+    if (session->report.columns.count != 0 || owner != NULL || begins || options->checkpoint == NULL)
+        return CLI_OK;
+    return read_beside(session, options->checkpoint);
+}
+
+void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, const cli_session *owner) {
+    const bool labelled = session->options->labels == NULL && wanted->stream_count > 1;
+    const firn_host_names *columns = &session->columns, *targets = &session->targets;
+    if (session->report.columns.count != 0) {
+        columns = &session->report.columns;
+        targets = &session->report.targets;
+    } else if (owner != NULL) {
+        columns = &owner->data.features;
+        targets = &owner->data.targets;
+    }
+    wanted->features = columns;
+    wanted->targets = labelled ? targets : NULL;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static char *print(const cli_session *session) {
+    char run[65], data[65];
+    cli_hex(run, session->info.run_hash);
+    cli_hex(data, session->data.sha256);
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "run", run);
+    cJSON_AddStringToObject(root, "data", data);
+    add_names(root, "columns", &session->data.features);
+    add_names(root, "targets", &session->data.targets);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    return text;
+}
+
+/* Writes a file whole, or leaves what was there. */
+static int write_text(const char *path, char *text) {
+    firn_host_replacement file = {.file = -1};
+    const size_t length = strlen(text);
+    if (!firn_host_replaceable(path))
+        return CLI_FILE;
+    text[length] = '\n'; /* in place of the zero, which is not written */
+    if (firn_host_replace_begin(&file, path) && firn_host_replace_write(&file, 0, text, length + 1) &&
+        firn_host_replace_end(&file))
+        return CLI_OK;
+    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
+    firn_host_replace_abandon(&file);
+    return CLI_FILE;
+}
+
+int cli_columns_keep(const cli_session *session, const char *checkpoint) {
+    if (checkpoint == NULL)
+        return CLI_OK;
+    char *path = firn_host_path(checkpoint, CLI_COLUMNS_ENDING), *text = NULL;
+    const bool there = is_there(path);
+    int status = CLI_OK;
+    if (there && session->options->resume) {
+        /* it is that of the run, as it was found */
+    } else if (session->data.features.count != 0 && session->report.columns.count == 0) {
+        text = print(session);
+        status = text != NULL ? write_text(path, text) : CLI_FILE;
+    } else if (there && !firn_host_remove(path)) { /* left by a checkpoint that is not there any more */
+        firn_host_fail(path, "is of another checkpoint, and cannot be removed: %s", strerror(errno));
+        status = CLI_FILE;
+    }
+    cJSON_free(text);
+    free(path);
+    return status;
+}
