@@ -87,7 +87,8 @@ static void print_class_folders(const firn_host_image_list *list) {
         line("warning", "all images are of one class");
 }
 
-static bool print_file(const firn_host_stream *stream, uint32_t index, uint32_t role) {
+static bool print_file(const firn_host_data *data, uint32_t index, uint32_t role) {
+    const firn_host_stream *stream = &data->files[role];
     const firn_host_file *file = stream->files[index];
     const firn_data_layout *layout = firn_host_file_layout(file);
     char text[300], hash[65];
@@ -99,6 +100,8 @@ static bool print_file(const firn_host_stream *stream, uint32_t index, uint32_t 
     print_shape(layout, layout->format == FIRN_DATA_RAW);
     if (!print_numbers(file, role == 1))
         return false;
+    if (role == 0)
+        cli_tokens_print(data, index);
     if (firn_host_file_images(file) != NULL && firn_host_file_images(file)->class_count != 0)
         print_class_folders(firn_host_file_images(file));
     cli_hex(hash, firn_host_file_sha256(file));
@@ -109,7 +112,7 @@ static bool print_file(const firn_host_stream *stream, uint32_t index, uint32_t 
 static bool print_stream(const firn_host_data *data, uint32_t role) {
     const firn_host_stream *stream = &data->files[role];
     for (uint32_t i = 0; i < stream->count; i++)
-        if (!print_file(stream, i, role))
+        if (!print_file(data, i, role))
             return false;
     for (uint32_t i = 0; i < stream->left_count; i++) {
         fputs("left out: ", stdout);
@@ -142,10 +145,28 @@ static int write_classes(const firn_host_data *data, const cli_options *options)
     return CLI_USAGE;
 }
 
+static bool is_packed(const char *name) {
+    const size_t length = strlen(name);
+    return length > 3 && strcmp(name + length - 3, ".gz") == 0;
+}
+
+/* Says what the columns of tables hold, also of a table that was refused, unless that may be damaged as a packed file:
+ * this has been said. */
+static void print_columns(const firn_host_data *data, const cli_options *options, bool opened) {
+    firn_host_wanted wanted = {.records = true, .only_looks = true, .stream_count = 1};
+    cli_want_parts(&wanted, options);
+    for (uint32_t i = 0; i < data->files[0].count; i++) {
+        const firn_host_file *file = data->files[0].files[i];
+        if (firn_host_file_images(file) == NULL && (opened || !is_packed(firn_host_file_name(file))))
+            cli_columns_print(firn_host_file_name(file), &wanted);
+    }
+}
+
 /* Describes the files. Returns CLI_OK, or another exit code after a message. */
 static int print_files(const cli_options *options) {
     firn_host_data data;
-    bool printed = open_without_plan(&data, options, true);
+    const bool opened = open_without_plan(&data, options, true);
+    bool printed = opened;
     int status = CLI_FILE;
     if (printed && options->labels_output != NULL && data.files[1].count == 0) {
         firn_host_fail(options->command, "needs --labels or --target-column with --convert-labels, or class folders of "
@@ -155,6 +176,7 @@ static int print_files(const cli_options *options) {
     }
     for (uint32_t s = 0; printed && s < FIRN_HOST_STREAMS; s++)
         printed = print_stream(&data, s);
+    print_columns(&data, options, opened);
     if (printed)
         status = write_classes(&data, options);
     firn_host_data_close(&data);

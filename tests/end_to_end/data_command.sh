@@ -73,11 +73,13 @@ data 2 of 4: text.txt.gz
 data 3 of 4: tokens.bin
   form               bytes, tokens of 2 or 4 bytes to a plan that reads such
   length             2000 bytes
+  as uint16          1000 tokens from 0 to 255, 256 different; a plan needs vocab_size 256 or more
   sha256             $(sha256sum <"$folder/tokens.bin" | cut -d ' ' -f 1)
 data 4 of 4: llm.bin
   form               raw tokens of uint16
   shape              (5,): 5 records of 1 number
   range              0 to 4
+  tokens             5 tokens from 0 to 4, 5 different; a plan needs vocab_size 5 or more
   sha256             $(sha256sum <"$folder/llm.bin" | cut -d ' ' -f 1)
 END
 prints table.csv --target-column c <<END
@@ -95,6 +97,11 @@ labels 1 of 1: table.csv
   classes            3, from 0 to 2
   counts             0: 4, 1: 4, 2: 4
   sha256             $(sha256sum <"$folder/table.csv" | cut -d ' ' -f 1)
+columns of table.csv: 3, in 12 rows
+       name                  type      missing distinct        least         most         mean
+    1  a                     number          0       12           -1          1.2          0.1
+    2  b                     number          0       12         -0.9          1.3        0.225
+    3  c                     integer         0        3            0            2            1
 END
 expect "classes from 1" 0 "" "$FIRN" data "$folder/x.npy" --labels "$folder/from_one.npy"
 grep -qx '  warning            the classes begin at 1, and a plan numbers them from 0: save x - 1' "$folder/out" ||
@@ -113,6 +120,36 @@ cp "$folder/text.txt" "$folder/hidden/1.txt"
 expect "folders in the order of the line" 0 "" "$FIRN" data "$folder/texts" "$folder/hidden"
 [ "$(grep '^left out' "$folder/out" | sed "s|$folder/||" | tr '\n' ' ')" = "left out: texts/b (a symbolic link) left out: hidden/.z (hidden) " ] ||
     fail "what is left out of two folders"
+
+# --- what firn data says of columns and tokens ----------------------------------------------------------------------
+
+printf 'name,age,x,k\nann,3,NA,1\nbob,4,2.5,1\nann,5,1e40,1\n' >"$folder/people.csv"
+expect "a table with texts" 1 "'ann' is no number" "$FIRN" data "$folder/people.csv"
+sed 's/^columns of .*: 4/columns of: 4/' "$folder/out" >"$folder/got"
+cat >"$folder/wanted" <<'END'
+columns of: 4, in 3 rows
+       name                  type      missing distinct        least         most         mean
+    1  name                  text            0        2
+    2  age                   integer         0        3            3            5            4
+    3  x                     number          1        1          2.5          2.5          2.5
+    4  k                     integer         0        1            1            1            1
+  note: column 3 (x) has 1 number that is infinite or beyond float32
+  note: column 4 (k) is the same in every row
+END
+same "the columns of a table" "$folder/got" "$folder/wanted"
+[ "$(wc -L <"$folder/wanted")" -le 100 ] || fail "the lines are too long"
+awk 'BEGIN { for (i = 0; i < 1500; i++) print i "," i % 7 }' >"$folder/many.csv"
+"$FIRN" data "$folder/many.csv" --header no >"$folder/out"
+grep -q '^    1   *integer  *0  *>1000  *0  *1499  *749.5$' "$folder/out" || fail "many values: $(cat "$folder/out")"
+gzip -c "$folder/table.csv" >"$folder/packed.csv.gz"
+"$FIRN" data "$folder/packed.csv.gz" --target-column c >"$folder/out"
+grep -q '^    3  c  *integer ' "$folder/out" || fail "a packed table has no columns"
+printf '\001\000\002\000\007\000\001\000' >"$folder/ids.bin"
+"$FIRN" data "$folder/ids.bin" >"$folder/out"
+grep -qx '  as uint16          4 tokens from 1 to 7, 3 different; a plan needs vocab_size 8 or more' "$folder/out" ||
+    fail "tokens: $(cat "$folder/out")"
+head -c 60 "$folder/packed.csv.gz" >"$folder/cut.csv.gz"
+expect "a packed table that is cut" 1 "" "$FIRN" data "$folder/cut.csv.gz"
 
 # --- what a plan takes ----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "plan/ops.h"
+#include "runtime/targets/host/tables/columns.h"
 #include "tests/fuzz/readers.h"
 
 enum { ELEMENTS_MOST = 1 << 16 };
@@ -66,6 +67,20 @@ static void summarise(const firn_host_data *data, uint32_t stream) {
         FUZZ_HOLDS(firn_host_file_summarise(data->files[stream].files[i], &summary));
         firn_host_summary_free(&summary);
     }
+}
+
+void fuzz_columns(const firn_host_wanted *wanted) {
+    firn_host_columns columns;
+    begin_messages();
+    const bool read = firn_host_columns_read(&columns, name, wanted);
+    FUZZ_HOLDS(end_messages() <= (read ? 0 : 1));
+    for (uint32_t i = 0; read && i < columns.count; i++) {
+        const firn_host_column *c = &columns.list[i];
+        FUZZ_HOLDS(c->numbers + c->missing + c->infinities + c->texts <= columns.rows + (columns.cut ? 1 : 0));
+        FUZZ_HOLDS(c->distinct <= FIRN_HOST_DISTINCT_MOST && c->distinct <= columns.rows + 1);
+    }
+    if (read)
+        firn_host_columns_free(&columns);
 }
 
 void fuzz_read(const firn_host_wanted *wanted) {

@@ -12,4 +12,7 @@ const char *fuzz_file(const uint8_t *data, size_t size, const char *ending);
  * one with the same bytes, by streams of as many records. */
 void fuzz_read(const firn_host_wanted *wanted);
 
+/* Looks at the columns of the file of the last call of fuzz_file, which stays. At most one line is printed. */
+void fuzz_columns(const firn_host_wanted *wanted);
+
 #endif
