@@ -54,7 +54,7 @@ static void show(transfer *t) {
         if (done != all && now - t->shown_at < 0.2)
             return;
         fprintf(stderr, "\r%llu of %llu bytes, %u%%\033[K", (unsigned long long)done, (unsigned long long)all,
-                (unsigned)(done * 100 / all));
+                (unsigned)(all == 0 ? 100 : done * 100 / all));
         fflush(stderr);
         t->shown_at = now;
         t->open = true;
