@@ -1,7 +1,7 @@
 """A second Firn, written from the documents alone: runs train steps of a plan and prints their losses and the digest.
 
     second_runtime.py PLAN --data FILE [--data FILE]... [--labels FILE] [--weights FILE] --steps N [--per-tensor]
-                      [--evaluate PLAN]
+                      [--evaluate PLAN] [--decode PLAN --prompt TEXT --tokens N [--sampling T K P SEED] [--scores NPY]]
 
 It knows plan/NUMERICS.md, plan/FORMAT.md and the tables that they name (plan/plan.fbs, plan/ops.def), which it reads, and no
 source of libfirn or firnc. What it computes is therefore evidence that the documents say everything. It checks no signature and
@@ -171,6 +171,7 @@ class Plan:
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
         self.loss, self.losses_added, self.micro_batch_order = root.loss, root.losses_added, root.micro_batch_order
+        self.logits = root.outputs[0].tensor if root.outputs else None
         pushed = root.sampler.pushed != self.ABSENT
         self.ring = self.tensors[root.inputs[0].ring].dims[0] if pushed else None
         self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor counted")
@@ -1089,9 +1090,16 @@ def embedding_backward(call):
     return {"dtable": table}
 
 
+def position(call):
+    """How many tokens came before those of the call; 0 where the op has no length."""
+    length = call["length"]
+    return 0 if length is None else min(max(int(length.ravel()[0].astype(np.int64)), 0), 2**31 - 1)
+
+
 @computes("leading_rows")
 def leading_rows(call):
-    return {"y": call["table"][: call.attribute("rows")]}
+    table = call["table"]
+    return {"y": table[np.minimum(position(call) + np.arange(call.attribute("rows")), len(table) - 1)]}
 
 
 @computes("leading_rows_backward")
@@ -2036,6 +2044,8 @@ class Heads:
     """What attention and its backward pass share: the heads, the probabilities and what dropout keeps of them. Arrays are
     [batch, head, position, element] and [batch, head, query, key]; keys and values are repeated for the heads that read them."""
 
+    first = 0  # the number of the first query among the keys
+
     def __init__(self, call, row_max=None, row_sum=None):
         if call["qkv"] is None:
             self.separate(call)
@@ -2081,7 +2091,7 @@ class Heads:
         sums = reduce(call.reductions["scores"], self.size, factors, self.shape)
         scores = self.scale * sums
         if call["slopes"] is not None:
-            i, j = np.arange(self.length).astype(F32), np.arange(self.keys).astype(F32)
+            i, j = (self.first + np.arange(self.length)).astype(F32), np.arange(self.keys).astype(F32)
             scores = fma(call["slopes"][:, None, None], j[None, :] - i[:, None], scores)
         if call["mask"] is not None:
             scores = scores + call["mask"]
@@ -2148,6 +2158,38 @@ def attention_backward(call):
     return {"dqkv": heads.joined(np.concatenate([dq, dk, dv], axis=1))}
 
 
+class Query(Heads):
+    """One query of cached_attention: the last of so many tokens as the cache has rows for it."""
+
+    def __init__(self, call, queries, rows, number):
+        self.heads, self.kv_heads = call.attribute("heads"), call.attribute("kv_heads")
+        self.group, self.scale, self.causal = self.heads // self.kv_heads, call.attribute("scale"), False
+        self.batch, self.length, self.keys, self.first = 1, 1, len(rows), number
+        self.size, self.type = rows.shape[1] // (2 * self.kv_heads), call.tensor("qkv").type
+        self.seen, self.shape = np.ones((1, self.keys), bool), (1, self.heads, 1, self.keys)
+        self.q = self.of_heads(queries[None, None])
+        self.k, self.v = (self.repeated(x) for x in np.split(self.of_heads(rows[None]), 2, axis=1))
+        self.probabilities(call, None, None)
+
+
+@computes("cached_attention")
+def cached_attention(call):
+    qkv, cache = call["qkv"], call["cache"].copy()
+    tokens, rows, width = qkv.shape[1], *cache.shape[1:]
+    first = min(position(call), rows)
+    queries = qkv[0, :, : qkv.shape[2] - width]
+    cache[0, first : first + tokens] = qkv[0, : rows - first, qkv.shape[2] - width :]
+    of_query = [Query(call, queries[i], cache[0, : first + i + 1], first + i) for i in range(tokens)]
+    y = [query.joined(query.over_keys(call.reductions["values"], query.p, query.v)) for query in of_query]
+    return {"cache": cache, "y": np.concatenate(y, axis=1)}
+
+
+@computes("advance")
+def advance(call):
+    after = position(call) + int(call["count"].ravel()[0])
+    return {"length": np.full(1, min(max(after, 0), call.attribute("limit")))}
+
+
 @computes("rotary_embedding", "rotary_embedding_backward")
 def rotary_embedding(call):
     backward = call.name == "rotary_embedding_backward"
@@ -2156,7 +2198,7 @@ def rotary_embedding(call):
     pairs, length = rotary_dim // 2, x.shape[-2]
     step = (-log(np.array([call.attribute("base")])) * F32(2)) / F32(rotary_dim)
     frequency = exp(np.arange(pairs).astype(F32) * step)
-    angle = np.arange(length).astype(F32)[:, None] * frequency
+    angle = (position(call) + np.arange(length)).astype(F32)[:, None] * frequency
     c, s = (round_to(kind, function(angle))[:, None, :] for function in (cos, sin))
     s = -s if backward else s
     y = x.reshape(x.shape[:-1] + (call.attribute("heads"), -1)).copy()
@@ -2940,7 +2982,7 @@ class Run:
 
     def __init__(self, plan, streams):
         self.plan = plan
-        self.samples = Samples(plan.sampler, streams)
+        self.samples = Samples(plan.sampler, streams) if streams else None
         self.schedules = Schedules(plan.schedule_nodes, plan.schedule_numbers, plan.schedule_instructions)
         self.values = dict(plan.in_place)
         self.leaves = {}  # of each op that adds up a tree
@@ -3108,6 +3150,19 @@ class Run:
         value = (state[:1] + state[1:]) / count
         return (exp(value) if metric.kind == "perplexity" else value)[0]
 
+    def decode(self, tokens):
+        """The scores behind each token of a text, in steps of as many as the plan takes."""
+        ids, count = (data.tensor for data in sorted(self.plan.inputs, key=lambda data: data.stream))
+        chunk, rows = self.plan.tensors[ids].dims[1], []
+        for first in range(0, len(tokens), chunk):
+            part = tokens[first : first + chunk]
+            self.forget()
+            self.store(ids, np.pad(np.asarray(part), (0, chunk - len(part)), constant_values=tokens[0])[None])
+            self.store(count, np.full(1, len(part)))
+            self.phase("evaluate", first, 0)
+            rows.append(self.values[self.plan.logits][0, : len(part)])
+        return np.concatenate(rows)
+
     def hashed(self, tensor):
         """What the digest hashes of one tensor of the state."""
         name, value = tensor.name.encode(), self.values[tensor.index]
@@ -3127,6 +3182,38 @@ class Run:
         return each, hashlib.sha256(b"".join(parts)).hexdigest()
 
 
+def chosen(scores, number, temperature, top_k, top_p, seed):
+    """The class that firn_sample chooses for a token of a text."""
+    rank = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    if temperature == 0:
+        return rank[0]
+    largest = scores[rank[0]]
+    weights = [int(w) for w in np.floor(exp((scores - largest) / F32(temperature)).astype(F64) * 2**31)]
+    weights = [2**31 if score == largest else weight for score, weight in zip(scores, weights)]
+    left = rank[: top_k or len(rank)]
+    if top_p < 1:
+        least = sum(weights[i] for i in left) * int(F64(F32(top_p)) * 2**31) >> 31
+        added = np.cumsum([weights[i] for i in left])
+        left = left[: int(np.argmax(added >= least)) + 1]
+    words = philox([np.array([word], np.uint32) for word in (0, 0xFFFFFF80, number & 0xFFFFFFFF, number >> 32)], key_of(seed))
+    drawn = (int(words[0][0]) << 32 | int(words[1][0])) * sum(weights[i] for i in left) >> 64
+    for i in sorted(left):
+        drawn -= weights[i]
+        if drawn < 0:
+            return i
+
+
+def generate(run, prompt, tokens, options):
+    """A prompt and the tokens behind it, and the scores behind each of them but the last."""
+    text = list(prompt)
+    scores = run.decode(text)
+    while len(text) < len(prompt) + tokens:
+        text.append(chosen(scores[-1], len(text), *options))
+        if len(text) < len(prompt) + tokens:
+            scores = np.concatenate([scores, run.decode(text[-1:])])
+    return text, scores
+
+
 def main():
     parser = argparse.ArgumentParser(description="Runs train steps of a plan, by the documents alone.")
     parser.add_argument("plan")
@@ -3135,6 +3222,11 @@ def main():
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--per-tensor", action="store_true", help="also print the SHA-256 of each tensor of the state")
     parser.add_argument("--evaluate", metavar="PLAN", help="then evaluate this plan with the parameters, on the same data")
+    parser.add_argument("--decode", metavar="PLAN", help="then print a prompt and what this decode plan says behind it")
+    parser.add_argument("--prompt", default="")
+    parser.add_argument("--tokens", type=int, default=0)
+    parser.add_argument("--sampling", nargs=4, type=float, default=[1, 0, 1, 0], metavar=("T", "K", "P", "SEED"))
+    parser.add_argument("--scores", metavar="NPY", help="of the tokens of the text, to write")
     arguments = parser.parse_args()
     paths = [arguments.data, arguments.labels, arguments.weights]
     streams = [[read_segment(path) for path in stream] for stream in paths if stream]
@@ -3151,6 +3243,14 @@ def main():
         evaluation = Run(Plan(arguments.evaluate, rows), streams)
         evaluation.take_parameters(run)
         print(f"metric {evaluation.evaluate():.9g}")
+    if arguments.decode:
+        decoding = Run(Plan(arguments.decode, rows), None)
+        decoding.take_parameters(run)
+        temperature, top_k, top_p, seed = arguments.sampling
+        text, scores = generate(decoding, arguments.prompt.encode(), arguments.tokens, (temperature, int(top_k), top_p, int(seed)))
+        print("text", bytes(text).hex())
+        if arguments.scores:
+            np.save(arguments.scores, scores)
     return 0
 
 
