@@ -255,7 +255,7 @@ avx512fp16_BASE := avx512
 avx512fp16_SHARED := $(filter $(avx512_SOURCES),$(NATIVE_SET))
 # With the convolutions that are emulated whatever the engine is.
 ENGINE_SET := $(ENGINE_SOURCES) $(filter-out %/pool.c,$(wildcard runtime/kernels/vector/images/*.c)) \
-    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product recurrent_weight tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
+    $(patsubst %,runtime/kernels/vector/%.c,pieces pack widen product token/row recurrent_weight tile engine/tile $(patsubst %,attention/%,forward backward scores stores work)) \
     $(patsubst %,runtime/kernels/%.c,linear attention blocks flushed_parts product quads $(patsubst %,images/%,conv sums sums_flushed) reduce/matmul reduce/product_flushed $(patsubst %,recurrent/%,gru lstm rnn steps weight)) \
     $(filter-out runtime/numerics/widen.c,$(NUMERICS_SOURCES))
 amx_FLAGS := $(avx512_FLAGS) -mamx-tile -mamx-bf16 -mavx512bf16

@@ -404,31 +404,28 @@ void firn_kernel_cross_attention(const firn_kernel_call *call) {
 
 /* --- forward, over a cache ---------------------------------------------------------------------------------------- */
 
-/* A call of cached_attention, and its query of number `query`, alone with the keys that it sees. */
-typedef struct cached {
-    firn_attention a;
-    firn_tensor query, y; /* of one token */
-    uint32_t query_dims[3], y_dims[3];
-} cached;
-
-/* Stores the keys and values of the tokens, as far as the cache has rows for them. */
-static void store_tokens(const firn_kernel_call *call, size_t first, size_t tokens, size_t heads_width) {
-    const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
-    const firn_tensor *cache = &call->outputs[FIRN_CACHED_ATTENTION_OUT_CACHE];
-    const size_t rows = cache->dims[1], width = cache->dims[2];
-    for (size_t i = 0; i < firn_smaller(tokens, rows - first); i++)
-        firn_copy(cache, (first + i) * width, qkv, i * qkv->dims[2] + heads_width, width);
+size_t firn_cached_attention_first(const firn_cached_attention *c) {
+    return firn_smaller(firn_position(&c->a.call->inputs[FIRN_CACHED_ATTENTION_IN_LENGTH]), c->a.stride);
 }
 
-/* Moves on to a query: keys beyond those that it sees are in none of its sums, whatever the cache has there. */
-static void take_query(cached *c, const firn_kernel_call *call, size_t query, size_t first) {
+void firn_cached_attention_store(const firn_cached_attention *c) {
+    const firn_kernel_call *call = c->a.call;
+    const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
+    const firn_tensor *cache = &call->outputs[FIRN_CACHED_ATTENTION_OUT_CACHE];
+    const size_t rows = cache->dims[1], width = cache->dims[2], heads_width = c->a.heads * c->a.size;
+    for (size_t i = 0; i < firn_smaller(c->tokens, rows - c->first); i++)
+        firn_copy(cache, (c->first + i) * width, qkv, i * qkv->dims[2] + heads_width, width);
+}
+
+void firn_cached_attention_take(firn_cached_attention *c, size_t query) {
+    const firn_kernel_call *call = c->a.call;
     const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
     const firn_tensor *y = &call->outputs[FIRN_CACHED_ATTENTION_OUT_Y];
     const size_t rows = call->outputs[FIRN_CACHED_ATTENTION_OUT_CACHE].dims[1];
     c->query.data = (uint8_t *)qkv->data + query * qkv->dims[2] * firn_type_bytes(qkv->type);
     c->y.data = (uint8_t *)y->data + query * y->dims[2] * firn_type_bytes(y->type);
-    c->a.position = first + query;
-    c->a.keys = firn_smaller(first + query + 1, rows);
+    c->a.position = c->first + query;
+    c->a.keys = firn_smaller(c->first + query + 1, rows);
 }
 
 /* The part of a tensor that one token has. */
@@ -438,12 +435,14 @@ static firn_tensor of_one_token(const firn_tensor *tensor, uint32_t dims[3]) {
     return (firn_tensor){.elements = dims[2], .dims = dims, .type = tensor->type, .rank = 3};
 }
 
-static void begin_cached(cached *c, const firn_kernel_call *call) {
+void firn_cached_attention_of(firn_cached_attention *c, const firn_kernel_call *call) {
+    const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
     const firn_tensor *cache = &call->outputs[FIRN_CACHED_ATTENTION_OUT_CACHE];
     const firn_tensor *slopes = firn_call_input(call, FIRN_CACHED_ATTENTION_IN_SLOPES);
     const size_t kv_heads = (size_t)call->integers[FIRN_CACHED_ATTENTION_KV_HEADS];
     firn_attention *a = &c->a;
-    c->query = of_one_token(&call->inputs[FIRN_CACHED_ATTENTION_IN_QKV], c->query_dims);
+    c->tokens = qkv->dims[1];
+    c->query = of_one_token(qkv, c->query_dims);
     c->y = of_one_token(&call->outputs[FIRN_CACHED_ATTENTION_OUT_Y], c->y_dims);
     *a = (firn_attention){.call = call,
                           .query = {&c->query, 0},
@@ -474,14 +473,12 @@ _Static_assert((int)FIRN_CACHED_ATTENTION_REDUCTION_SCORES == (int)SCORES &&
 /* Each query is computed by itself, as if it were the last of a sequence: so its bits do not depend on which other
  * tokens are in its call. */
 void firn_kernel_cached_attention(const firn_kernel_call *call) {
-    const firn_tensor *qkv = &call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
-    const size_t tokens = qkv->dims[1];
-    cached c;
-    begin_cached(&c, call);
-    const size_t first = firn_smaller(firn_position(&call->inputs[FIRN_CACHED_ATTENTION_IN_LENGTH]), c.a.stride);
-    store_tokens(call, first, tokens, c.a.heads * c.a.size);
-    for (size_t query = 0; query < tokens; query++) {
-        take_query(&c, call, query, first);
+    firn_cached_attention c;
+    firn_cached_attention_of(&c, call);
+    c.first = firn_cached_attention_first(&c);
+    firn_cached_attention_store(&c);
+    for (size_t query = 0; query < c.tokens; query++) {
+        firn_cached_attention_take(&c, query);
         firn_parallel_run(&call->parallel, c.a.kv_heads, 2 * product_cost(&c.a), attention_heads, &c.a);
     }
 }

@@ -30,7 +30,7 @@ typedef struct firn_attention {
     uint8_t type;         /* of the operands */
     uint8_t softmax_type; /* type that scores and probabilities round to: float32, or the half type with half_softmax */
     float scale, dropout_rate;
-    size_t position;                        /* of the first query among the keys, for slopes; forward only */
+    size_t position;                        /* of the first query among the keys; forward only, 0 without a cache */
     const float *slopes;                    /* one for each query head, or NULL */
     const float *mask;                      /* [T][S] for each head, or NULL */
     size_t mask_batch_step, mask_head_step; /* floats from one to the next; 0: they share it */
@@ -42,6 +42,24 @@ firn_attention firn_attention_of(const firn_kernel_call *call);
 firn_attention firn_attention_backward_of(const firn_kernel_call *call);
 firn_attention firn_cross_attention_of(const firn_kernel_call *call);
 firn_attention firn_cross_attention_backward_of(const firn_kernel_call *call);
+
+/* A call of cached_attention: `first` keys lie in the cache before those of its own tokens. `a` describes one query,
+ * alone with the keys that it sees. */
+typedef struct firn_cached_attention {
+    firn_attention a;
+    size_t first, tokens;
+    firn_tensor query, y; /* of one token */
+    uint32_t query_dims[3], y_dims[3];
+} firn_cached_attention;
+
+/* Decodes a call, all but `first` and the query: it reads no tensor. *c must stay where it is. */
+void firn_cached_attention_of(firn_cached_attention *c, const firn_kernel_call *call);
+/* Returns the number of keys before the call: the session's length, limited to the rows of the cache. */
+size_t firn_cached_attention_first(const firn_cached_attention *c);
+/* Stores the keys and values of the tokens, as far as the cache has rows for them. */
+void firn_cached_attention_store(const firn_cached_attention *c);
+/* Moves on to a query: keys beyond those that it sees are in none of its sums, whatever the cache has there. */
+void firn_cached_attention_take(firn_cached_attention *c, size_t query);
 
 /* Returns head `number` of the positions of a sequence as a matrix [T or S][D]. */
 firn_matrix firn_attention_part(const firn_attention *a, firn_attention_heads heads, size_t batch, size_t number);

@@ -37,6 +37,7 @@ runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/
 runtime/kernels/vector/images plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/vector/
 runtime/kernels/vector/norms plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/samples plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
+runtime/kernels/vector/token plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/reduce runtime/kernels/vector/
 runtime/kernels/vector/engine plan/ runtime/numerics runtime/kernels runtime/kernels/images runtime/kernels/recurrent runtime/kernels/reduce runtime/kernels/vector/
 runtime                 plan/ schedules runtime/check runtime/numerics runtime/kernels

@@ -163,25 +163,32 @@ static bool takes_part(int i, uint16_t code, const test_call *call) {
     return set->find(code, call->reductions).run != NULL;
 }
 
-/* Compares the first `outputs` outputs, computed by each set with each number of threads, with those of `expected`. */
-static void compare(uint16_t code, const test_call *expected, uint8_t outputs, const setting *s) {
+/* Compares the first `outputs` outputs of a call, computed by each set with each number of threads, with those
+ * expected. */
+static void compare_call(uint16_t code, const test_call *call, const firn_tensor *expected, uint8_t outputs,
+                         const setting *s) {
     char what[160];
-    test_call call = *expected;
     snprintf(what, sizeof what, "kind %u, %s B%u T%u H%u/%u D%u%s dropout %g filling %d", s->kind,
              firn_type_name(s->type), s->batch, s->steps, s->heads, s->kv_heads, s->size, s->causal ? " causal" : "",
              (double)s->dropout, s->filling);
-    for (int o = 0; o < call.output_count; o++) {
-        const firn_tensor *out = &expected->outputs[o];
-        call.outputs[o] = tensor_copy(out);
-        memset(call.outputs[o].data, 0xa5, out->elements * firn_type_bytes(out->type));
-    }
-    support_compare(code, &call, expected->outputs,
+    support_compare(code, call, expected,
                     &(support_comparison){.what = what,
                                           .ways = ways,
                                           .way_count = COUNTS,
                                           .models_in_every_second = true,
                                           .outputs = outputs,
                                           .takes_part = takes_part});
+}
+
+/* The same for a call that was run; nothing of its outputs is left to the sets. */
+static void compare(uint16_t code, const test_call *expected, uint8_t outputs, const setting *s) {
+    test_call call = *expected;
+    for (int o = 0; o < call.output_count; o++) {
+        const firn_tensor *out = &expected->outputs[o];
+        call.outputs[o] = tensor_copy(out);
+        memset(call.outputs[o].data, 0xa5, out->elements * firn_type_bytes(out->type));
+    }
+    compare_call(code, &call, expected->outputs, outputs, s);
     support_free_outputs(&call, call.outputs);
 }
 
@@ -273,6 +280,48 @@ static void check_cross(setting s, uint32_t keys, bool masked) {
     run_portable(FIRN_OP_cross_attention_backward, &backward);
     compare(FIRN_OP_cross_attention_backward, &backward, 3, &s);
     free_calls(&forward, &backward);
+}
+
+/* --- over a cache ------------------------------------------------------------------------------------------------- */
+
+/* The session has taken `length` tokens, and its cache holds `rows`. */
+static test_call cached_call(const setting *s, uint32_t rows, int64_t length) {
+    test_call call = {.integers = {s->heads, s->kv_heads, s->half_softmax},
+                      .reals = {1.0f / sqrtf((float)s->size)},
+                      .reductions = {reduction_of(s, 0), reduction_of(s, 1)}};
+    firn_tensor cache = tensor_new(s->type, 1, rows, 2 * s->kv_heads * s->size, 0);
+    firn_tensor taken = tensor_new(FIRN_INT64, 1, 0, 0, 0);
+    fill(s, &cache, rows);
+    memcpy(taken.data, &length, sizeof length);
+    call.input_count = FIRN_CACHED_ATTENTION_IN_SLOPES + (s->slopes ? 1 : 0);
+    call.inputs[FIRN_CACHED_ATTENTION_IN_QKV] =
+        tensor_new(s->type, 1, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
+    fill(s, &call.inputs[FIRN_CACHED_ATTENTION_IN_QKV], s->steps + s->heads);
+    call.inputs[FIRN_CACHED_ATTENTION_IN_CACHE] = cache;
+    call.inputs[FIRN_CACHED_ATTENTION_IN_LENGTH] = taken;
+    if (s->slopes)
+        call.inputs[FIRN_CACHED_ATTENTION_IN_SLOPES] = slopes_of(s);
+    call.output_count = 3;
+    call.outputs[FIRN_CACHED_ATTENTION_OUT_CACHE] = tensor_copy(&cache);
+    call.outputs[FIRN_CACHED_ATTENTION_OUT_Y] = tensor_new(s->type, 1, s->steps, s->heads * s->size, 0);
+    call.outputs[FIRN_CACHED_ATTENTION_OUT_SCRATCH] = tensor_new(FIRN_FLOAT32, rows + 2, s->heads, 0, 0);
+    return call;
+}
+
+static void check_cached(setting s, uint32_t rows, int64_t length) {
+    support_skip_without_sets();
+    if (!support_takes_next())
+        return;
+    s.batch = 1;
+    test_call call = cached_call(&s, rows, length), expected = call;
+    for (int o = 0; o < call.output_count; o++)
+        expected.outputs[o] = tensor_copy(&call.outputs[o]);
+    run_portable(FIRN_OP_cached_attention, &expected);
+    compare_call(FIRN_OP_cached_attention, &call, expected.outputs, 2, &s);
+    support_free_outputs(&expected, expected.outputs);
+    support_free_outputs(&call, call.outputs);
+    for (int i = 0; i < call.input_count; i++)
+        tensor_free(&call.inputs[i]);
 }
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
@@ -486,6 +535,53 @@ TEST(separate_keys) {
                 s.dropout = i % 2 == 0 ? 0.0f : 0.2f;
                 check_cross(s, lengths[i][1], masked != 0);
             }
+}
+
+/* A few tokens and a chunk of a prompt, from every place of a block of queries and of a run of keys on; at the end of
+ * the cache, and tokens that it has no room for, which only a length that was made up leads to. */
+TEST(cached_tokens) {
+    static const uint32_t tokens[] = {1, 2, 4, 5, 33, 70};
+    static const int64_t lengths[] = {0, 1, 15, 31, 32, 33, 63, 64, 90, 129, INT64_C(1) << 40, -1};
+    enum { TOKENS = sizeof tokens / sizeof tokens[0], LENGTHS = sizeof lengths / sizeof lengths[0], ROWS = 160 };
+    for (uint8_t kind = FIRN_REDUCTION_F32; kind <= FIRN_REDUCTION_PAIRS; kind++)
+        for (unsigned i = 0; i < LENGTHS; i++)
+            for (unsigned j = 0; j < TOKENS; j++) {
+                const unsigned turn = i + j;
+                setting s = {.steps = tokens[j], .size = sizes[turn % SIZES], .kind = kind, .slopes = turn % 3 == 2};
+                s.heads = head_counts[turn % HEAD_COUNTS].heads;
+                s.kv_heads = head_counts[turn % HEAD_COUNTS].kv_heads;
+                s.type = (uint8_t)(FIRN_FLOAT32 + turn % (last_real_type + 1u - FIRN_FLOAT32));
+                if (firn_reduction_is_flushed(kind))
+                    s.type = FIRN_BFLOAT16;
+                else if (kind == FIRN_REDUCTION_CHUNKED && s.type == FIRN_FLOAT32)
+                    s.type = FIRN_FLOAT16;
+                s.chunk = kind == FIRN_REDUCTION_CHUNKED ? 24 : 0;
+                s.half_softmax = s.type != FIRN_FLOAT32 && j % 2 == 1;
+                check_cached(s, ROWS, lengths[i]);
+            }
+}
+
+TEST(cached_special_values) {
+    static const uint32_t tokens[] = {1, 6};
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (unsigned i = 0; i < 2; i++)
+            for (filling filling = SPECIALS; filling <= LARGE; filling++) {
+                setting s = {.steps = tokens[i], .heads = 4, .kv_heads = 2, .size = 20, .filling = filling};
+                s.type = type;
+                check_cached(s, 77, 37);
+                s.mixed = type == FIRN_BFLOAT16;
+                s.chunk = s.mixed || type == FIRN_FLOAT32 ? 0 : 16;
+                check_cached(s, 77, 61);
+            }
+}
+
+/* Exponentials of more than one block of a sum; heads and caches that do not fit into a slot. */
+TEST(large_caches) {
+    for (uint32_t tokens = 1; tokens < 9; tokens += 4) {
+        check_cached((setting){.steps = tokens, .heads = 1, .kv_heads = 1, .size = 3, .filling = WIDE}, 4200, 4150);
+        check_cached((setting){.steps = tokens, .heads = 2, .kv_heads = 1, .size = 3000}, 99, 50);
+        check_cached((setting){.steps = tokens, .heads = 1, .kv_heads = 1, .size = 20000}, 6, 1);
+    }
 }
 
 /* If not even one block of keys fits, the portable kernel is used. */

@@ -109,8 +109,7 @@ typedef struct shape {
 
 /* A few multiplications; sizes around 6 and 14 rows, 8, 16 and 32 columns, 252 rows and 256 columns whose sums are
  * kept, 512 and 768 terms of a block, 1,152 columns of a piece, groups of 66 rows whose panels do not stay in the L2
- * cache, and 64 terms or rows read in place. Some have so few rows that either set swaps the operands. Those of one row
- * read the weight in the order of memory, in pieces of 1,024 columns and squares of 8 or 16 terms. */
+ * cache, and 64 terms or rows read in place. Some have so few rows that either set swaps the operands. */
 static const shape shapes[] = {
     {1, 1, 1},      {1, 1, 32},    {2, 3, 5},      {4, 8, 1},      {1, 2, 33},     {2, 1, 1},      {5, 3, 7},
     {6, 8, 9},      {7, 9, 17},    {13, 15, 31},   {14, 16, 32},   {15, 17, 33},   {28, 255, 16},  {29, 256, 17},
@@ -334,6 +333,45 @@ TEST(special_values) {
             for (filling filling = SPECIALS; filling <= SUBNORMALS; filling++) {
                 check(type, type, (shape){33, 270, 41}, layout, in_float32(type), filling);
                 check(type, FIRN_FLOAT32, (shape){5, 18, 35}, layout, in_float32(FIRN_FLOAT32), filling);
+            }
+}
+
+static void check_row(uint8_t type, uint8_t out_type, shape s, int layout, filling filling) {
+    if (!support_takes_next())
+        return;
+    test_call call = {.input_count = 3,
+                      .output_count = 1,
+                      .integers = {layout},
+                      .reductions = {in_float32(out_type)},
+                      .inputs = {[FIRN_LINEAR_IN_X] = tensor_new(type, 1, s.k, 0, 0),
+                                 [FIRN_LINEAR_IN_WEIGHT] =
+                                     layout == 0 ? tensor_new(type, s.o, s.k, 0, 0) : tensor_new(type, s.k, s.o, 0, 0),
+                                 [FIRN_LINEAR_IN_BIAS] = tensor_new(FIRN_FLOAT32, s.o, 0, 0, 0)},
+                      .outputs = {[FIRN_LINEAR_OUT_Y] = tensor_new(out_type, 1, s.o, 0, 0)}};
+    for (uint32_t i = 0; i < 3; i++)
+        fill(&call.inputs[i], i + 5, filling);
+    compare(FIRN_OP_linear, &call, "linear of one row with bias", s);
+    call.input_count = 2;
+    compare(FIRN_OP_linear, &call, "linear of one row", s);
+    compare_rounded(FIRN_OP_linear, call, "linear of one row, rounded weight", s);
+    for (int i = 0; i < 3; i++)
+        tensor_free(&call.inputs[i]);
+    tensor_free(&call.outputs[0]);
+}
+
+/* A row by itself reads the weight in the order of memory: lines of 16 or 32 columns, or blocks of 16 columns by 768
+ * terms as squares of 8 or 16; in pieces of at most 4,096 columns. */
+TEST(one_row) {
+    support_skip_without_sets();
+    static const shape some[] = {{1, 2, 17},    {1, 767, 16}, {1, 769, 47}, {1, 784, 33},
+                                 {1, 1553, 64}, {1, 3, 4099}, {1, 16, 8225}};
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (uint8_t out_type = FIRN_FLOAT32; out_type <= last_real_type; out_type++)
+            for (int layout = 0; layout < 2; layout++) {
+                for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+                    check_row(type, out_type, some[i], layout, NUMBERS);
+                for (filling filling = SPECIALS; filling <= SUBNORMALS; filling++)
+                    check_row(type, out_type, (shape){1, 35, 67}, layout, filling);
             }
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
 #include "runtime/kernels/vector/tile.h"
+#include "runtime/kernels/vector/token/row.h"
 
 /* out[row][column] = sum over all terms of left[row][term] * right[term][column] (+ bias[column]), rounded once. */
 typedef struct multiplication {
@@ -44,15 +45,14 @@ enum {
     STRIPS = 4,    /* row tiles of a group otherwise, if rows are consecutive */
     LEFT_GAP = 16, /* floats between rows of the widened left factor, so that rows do not share cache lines */
     DIRECT_ROWS = 2 * HEIGHT,
-    NEAR_STEP = 64,         /* floats between terms read in place; if larger, their lines evict each other from L1 */
-    DIRECT_STEP = 256,      /* the same where terms or uses are few; if larger, each term is on another page */
-    FEW = 64,               /* terms whose lines L1 holds at any step; uses for which packing does not pay */
-    SUMS_ROWS = 504,        /* rows of a piece whose sums wait: whole tiles */
-    FLIPPED_ROWS = 64,      /* with more rows, packing a panel pays */
-    FLIPPED_COLUMNS = 4,    /* for each row; with fewer columns, packing costs less than transposing the output */
-    ONE_ROW_COLUMNS = 1024, /* of a piece of a product of one row: sums that stay in L1 beside the weight */
-    HANDFUL = 32,           /* multiplications for which plain loops are faster */
-    CHOICES = 8             /* numbers of row pieces, and of column pieces, that are tried */
+    NEAR_STEP = 64,      /* floats between terms read in place; if larger, their lines evict each other from L1 */
+    DIRECT_STEP = 256,   /* the same where terms or uses are few; if larger, each term is on another page */
+    FEW = 64,            /* terms whose lines L1 holds at any step; uses for which packing does not pay */
+    SUMS_ROWS = 504,     /* rows of a piece whose sums wait: whole tiles */
+    FLIPPED_ROWS = 64,   /* with more rows, packing a panel pays */
+    FLIPPED_COLUMNS = 4, /* for each row; with fewer columns, packing costs less than transposing the output */
+    HANDFUL = 32,        /* multiplications for which plain loops are faster */
+    CHOICES = 8          /* numbers of row pieces, and of column pieces, that are tried */
 };
 
 /* Times on an AVX2 machine, in multiply-adds of a register. */
@@ -441,104 +441,6 @@ static void multiply_handful(const firn_linear *linear) {
         }
 }
 
-/* --- one row ------------------------------------------------------------------------------------------------------ */
-
-/* Returns true for a product of one row with a weight, as each token of a text needs: nothing of the weight is used
- * twice, so it is read once, in the order of memory, and nothing is packed. */
-static bool is_one_row(uint16_t op, const firn_linear *linear) {
-    const firn_product *product = &linear->product;
-    return op == FIRN_OP_linear && product->rows == 1 && product->reduction.kind == FIRN_REDUCTION_F32 &&
-           product->left.type == FIRN_FLOAT32 && product->left.column_step == 1 &&
-           product->right.type == FIRN_FLOAT32 && linear->out->type == FIRN_FLOAT32 &&
-           (linear->bias == NULL || linear->bias->type == FIRN_FLOAT32);
-}
-
-/* Adds four terms to the sums of some columns, whose elements of the weight lie side by side. */
-static void add_four_terms(float *sums, const float *x, const float *weight, size_t step, size_t columns) {
-    const firn_vector a = firn_vector_fill(x[0]), b = firn_vector_fill(x[1]), c = firn_vector_fill(x[2]),
-                      d = firn_vector_fill(x[3]);
-    size_t i = 0;
-    for (; i + FIRN_VECTOR <= columns; i += FIRN_VECTOR) {
-        firn_vector sum = firn_vector_fma(a, firn_vector_load(weight + i), firn_vector_load(sums + i));
-        sum = firn_vector_fma(b, firn_vector_load(weight + step + i), sum);
-        sum = firn_vector_fma(c, firn_vector_load(weight + 2 * step + i), sum);
-        firn_vector_store(sums + i, firn_vector_fma(d, firn_vector_load(weight + 3 * step + i), sum));
-    }
-    for (; i < columns; i++)
-        for (size_t term = 0; term < 4; term++)
-            sums[i] = firn_fma(x[term], weight[term * step + i], sums[i]);
-}
-
-static void add_columns(const firn_product *product, size_t column, size_t columns, float *sums) {
-    const float *x = (const float *)product->left.data + product->left.first;
-    const float *weight = (const float *)product->right.data + product->right.first + column;
-    const size_t step = product->right.row_step;
-    size_t term = 0;
-    for (; term + 4 <= product->terms; term += 4)
-        add_four_terms(sums, x + term, weight + term * step, step, columns);
-    for (; term < product->terms; term++)
-        for (size_t i = 0; i < columns; i++)
-            sums[i] = firn_fma(x[term], weight[term * step + i], sums[i]);
-}
-
-/* Computes two vectors of sums of a weight whose terms lie side by side: a square of it is turned in registers, so
- * that a lane sees the terms of its column in order. */
-static void add_turned_columns(const float *x, const float *weight, size_t step, size_t terms, float *sums) {
-    firn_vector sum = firn_vector_zero(), other = firn_vector_zero();
-    for (size_t term = 0; term < terms; term += FIRN_VECTOR) {
-        firn_vector square[FIRN_VECTOR], beside[FIRN_VECTOR];
-        FIRN_UNROLL
-        for (size_t i = 0; i < FIRN_VECTOR; i++) {
-            square[i] = firn_vector_load(weight + i * step + term);
-            beside[i] = firn_vector_load(weight + (FIRN_VECTOR + i) * step + term);
-        }
-        firn_vector_transpose(square);
-        firn_vector_transpose(beside);
-        FIRN_UNROLL
-        for (size_t i = 0; i < FIRN_VECTOR; i++) {
-            const firn_vector factor = firn_vector_fill(x[term + i]);
-            sum = firn_vector_fma(factor, square[i], sum);
-            other = firn_vector_fma(factor, beside[i], other);
-        }
-    }
-    firn_vector_store(sums, sum);
-    firn_vector_store(sums + FIRN_VECTOR, other);
-}
-
-static void add_far_columns(const firn_product *product, size_t column, size_t columns, float *sums) {
-    const float *x = (const float *)product->left.data + product->left.first;
-    const float *weight = (const float *)product->right.data + product->right.first;
-    const size_t step = product->right.column_step, whole = product->terms / FIRN_VECTOR * FIRN_VECTOR;
-    const size_t both = 2 * (size_t)FIRN_VECTOR;
-    size_t i = 0;
-    for (; i + both <= columns; i += both) {
-        add_turned_columns(x, weight + (column + i) * step, step, whole, sums + i);
-        for (size_t lane = i; lane < i + both; lane++)
-            for (size_t term = whole; term < product->terms; term++)
-                sums[lane] = firn_fma(x[term], weight[(column + lane) * step + term], sums[lane]);
-    }
-    for (; i < columns; i++)
-        for (size_t term = 0; term < product->terms; term++)
-            sums[i] = firn_fma(x[term], weight[(column + i) * step + term], sums[i]);
-}
-
-static void multiply_one_row(void *argument, size_t number, void *slot) {
-    const firn_linear *linear = argument;
-    const firn_product *product = &linear->product;
-    const size_t column = number * ONE_ROW_COLUMNS;
-    const size_t columns = firn_smaller(ONE_ROW_COLUMNS, product->columns - column);
-    float sums[ONE_ROW_COLUMNS] = {0};
-    (void)slot;
-    if (product->right.column_step == 1)
-        add_columns(product, column, columns, sums);
-    else
-        add_far_columns(product, column, columns, sums);
-    float *out = (float *)linear->out->data + column;
-    const float *bias = linear->bias != NULL ? (const float *)linear->bias->data + column : NULL;
-    for (size_t i = 0; i < columns; i++)
-        out[i] = firn_canonical(bias != NULL ? sums[i] + bias[i] : sums[i]);
-}
-
 static multiplication multiplication_of(const firn_linear *linear) {
     const firn_product *product = &linear->product;
     const multiplication it = {.left = product->left,
@@ -561,10 +463,8 @@ static void multiply(uint16_t op, const firn_kernel_call *call) {
         multiply_handful(&linear);
         return;
     }
-    if (is_one_row(op, &linear)) {
-        const firn_product *product = &linear.product;
-        firn_pieces_run(call, 0, firn_ceiling(product->columns, ONE_ROW_COLUMNS),
-                        (uint64_t)product->columns * product->terms / FIRN_MULTIPLICATIONS, multiply_one_row, &linear);
+    if (firn_row_is_alone(op, &linear)) {
+        firn_row_multiply(call, &linear);
         return;
     }
     multiplication it = multiplication_of(&linear); /* of a gradient of a weight, never flipped */
@@ -578,6 +478,8 @@ uint64_t firn_vector_linear_scratch(uint16_t op, const firn_kernel_call *call) {
     firn_linear_of(&linear, op, call);
     if (is_handful(op, &linear))
         return 0;
+    if (firn_row_is_alone(op, &linear))
+        return firn_row_scratch(&linear);
     const multiplication it = multiplication_of(&linear);
     const cut c = cut_for(&it, call);
     return slot_bytes(&c);
@@ -643,6 +545,8 @@ uint64_t firn_vector_matmul_scratch(uint16_t op, const firn_kernel_call *call) {
     firn_matmul_batch(&matmul, 0, &linear, &out);
     if (is_handful(op, &linear))
         return 0;
+    if (firn_row_is_alone(op, &linear))
+        return firn_row_scratch(&linear);
     const multiplication it = multiplication_of(&linear);
     const cut c = cut_of_batch(&it, call, matmul.batches);
     return slot_bytes(&c);

@@ -12,6 +12,7 @@
 #include "runtime/kernels/vector/recurrent.h"
 #include "runtime/kernels/vector/rows.h"
 #include "runtime/kernels/vector/samples/samples.h"
+#include "runtime/kernels/vector/token/attention.h"
 
 enum { ANY = FIRN_ANY, F32 = FIRN_REDUCTION_F32, CHUNKED = FIRN_REDUCTION_CHUNKED, FLUSHED = FIRN_FLUSHED };
 
@@ -66,6 +67,7 @@ static const firn_kernel_row rows[] = {
      ANY,
      ANY,
      {firn_vector_cross_attention_backward, firn_vector_cross_attention_backward_scratch}},
+    {FIRN_OP_cached_attention, ANY, ANY, {firn_vector_cached_attention, firn_vector_cached_attention_scratch}},
     {FIRN_OP_lstm, ANY, ANY, {firn_vector_lstm, firn_vector_recurrent_scratch}},
     {FIRN_OP_lstm_backward, ANY, ANY, {firn_vector_lstm_backward, firn_vector_recurrent_scratch}},
     {FIRN_OP_gru, ANY, ANY, {firn_vector_gru, firn_vector_recurrent_scratch}},

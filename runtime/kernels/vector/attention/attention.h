@@ -5,7 +5,7 @@
 #ifndef FIRN_KERNELS_VECTOR_ATTENTION_H
 #define FIRN_KERNELS_VECTOR_ATTENTION_H
 
-#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/attention.h"
 
 /* The kernels of the two ops, and the scratch of each. If the steps are so many, or the heads so large, that a slot
  * cannot hold one block of keys besides the scores and columns of a block of queries, the call is passed to the
@@ -21,5 +21,11 @@ void firn_vector_cross_attention(const firn_kernel_call *call);
 uint64_t firn_vector_cross_attention_scratch(uint16_t op, const firn_kernel_call *call);
 void firn_vector_cross_attention_backward(const firn_kernel_call *call);
 uint64_t firn_vector_cross_attention_backward_scratch(uint16_t op, const firn_kernel_call *call);
+
+/* Computes all queries of a call of cached_attention in blocks, and stores their keys and values in the cache. Not for
+ * flushed sums. Returns false, and has done nothing, if the portable kernel must execute the call: it is larger than a
+ * slot, or the cache has no room for its tokens. */
+bool firn_attention_over_cache(const firn_cached_attention *c);
+uint64_t firn_attention_over_cache_scratch(const firn_cached_attention *c);
 
 #endif

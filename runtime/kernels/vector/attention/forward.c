@@ -41,27 +41,33 @@ static void softmax(const head *h, block *b) {
     firn_scores_clear_unseen(h, b, scores);
 }
 
+/* Without a gradient, nothing is saved. */
 static void save(const head *h, const block *b) {
+    if (h->a->new_row_max == NULL)
+        return;
     for (size_t i = 0; i < b->count; i++) {
         h->a->new_row_max[h->row + b->query + i] = b->row_max[i];
         h->a->new_row_sum[h->row + b->query + i] = b->row_sum[i];
     }
 }
 
-static void attention_block(head *h, size_t query) {
+/* Computes the queries of a block that are before `end`. Returns their number. */
+static size_t attention_block(head *h, size_t query, size_t end) {
     block b = firn_attention_block_of(h, query, 0, h->reach);
+    b.count = firn_smaller(b.count, end - query);
     firn_attention_multiply_scores(h, &b);
     softmax(h, &b);
     save(h, &b);
     firn_attention_store_outputs(h, &b);
+    return b.count;
 }
 
 static void attention_piece(void *argument, size_t piece, void *slot) {
     size_t begin, end;
     head h = firn_attention_query_piece(argument, piece, slot, &begin, &end);
     firn_attention_products_begin();
-    for (size_t query = begin; query < end; query += QUERIES)
-        attention_block(&h, query);
+    for (size_t query = begin; query < end;)
+        query += attention_block(&h, query, end);
     firn_attention_products_end();
 }
 
@@ -77,15 +83,20 @@ static uint64_t scratch(firn_attention a) {
     return begin(&work, a) ? firn_attention_scratch(&work) : 0;
 }
 
+static void run_job(job *work) {
+    const firn_attention *a = &work->a;
+    const uint64_t cost = firn_attention_cost(work, 2);
+    const size_t threads = firn_parallel_threads(&a->call->parallel, cost);
+    const size_t pieces = firn_attention_divide(work, a->batch * a->heads, a->queries, threads, SIZE_MAX);
+    firn_pieces_run(a->call, firn_attention_scratch(work), pieces, cost, attention_piece, work);
+}
+
 /* Returns false if the portable kernel must execute the call. */
 static bool run(firn_attention a) {
     job work;
     if (!begin(&work, a))
         return false;
-    const uint64_t cost = firn_attention_cost(&work, 2);
-    const size_t threads = firn_parallel_threads(&a.call->parallel, cost);
-    const size_t pieces = firn_attention_divide(&work, a.batch * a.heads, a.queries, threads, SIZE_MAX);
-    firn_pieces_run(a.call, firn_attention_scratch(&work), pieces, cost, attention_piece, &work);
+    run_job(&work);
     return true;
 }
 
@@ -107,4 +118,36 @@ uint64_t firn_vector_cross_attention_scratch(uint16_t op, const firn_kernel_call
 void firn_vector_cross_attention(const firn_kernel_call *call) {
     if (!run(firn_cross_attention_of(call)))
         firn_kernel_cross_attention(call);
+}
+
+/* --- over a cache ------------------------------------------------------------------------------------------------- */
+
+/* Describes the queries of a call together. The slot has room for all keys of the cache, however many there are. */
+static bool begin_cached(job *work, const firn_cached_attention *c) {
+    firn_attention a = c->a;
+    const firn_tensor *qkv = &a.call->inputs[FIRN_CACHED_ATTENTION_IN_QKV];
+    a.query = (firn_attention_heads){qkv, firn_attention_first_head(0, c->first, a.heads + 2 * a.kv_heads)};
+    a.y = &a.call->outputs[FIRN_CACHED_ATTENTION_OUT_Y];
+    a.new_row_max = a.new_row_sum = NULL;
+    a.causal = true;
+    a.position = c->first;
+    a.queries = c->tokens;
+    a.keys = a.stride;
+    *work = (job){.a = a, .chunked = firn_attention_is_chunked(a.call, 2)};
+    return firn_attention_lay_out(work, false);
+}
+
+uint64_t firn_attention_over_cache_scratch(const firn_cached_attention *c) {
+    job work;
+    return begin_cached(&work, c) ? firn_attention_scratch(&work) : 0;
+}
+
+bool firn_attention_over_cache(const firn_cached_attention *c) {
+    job work;
+    if (c->first + c->tokens > c->a.stride || !begin_cached(&work, c))
+        return false;
+    work.a.keys = c->first + c->tokens;
+    firn_cached_attention_store(c);
+    run_job(&work);
+    return true;
 }

@@ -190,8 +190,7 @@ void firn_attention_store_outputs(head *h, const block *b) {
     for (size_t key = 0; key < b->end; key += h->job->span)
         add_keys(h, b, VALUES, h->slot + at->scores, pack_values(h, key), key,
                  firn_smaller(b->end, key + h->job->span));
-    firn_attention_store_rows(h, (firn_attention_heads){h->a->y, 0}, h->query, b->query, b->count, h->slot + at->sums,
-                              1.0f);
+    firn_attention_store_rows(h, firn_attention_outputs(h->a), h->query, b->query, b->count, h->slot + at->sums, 1.0f);
 }
 
 void firn_attention_store_query_gradients(head *h, const block *b) {

@@ -128,16 +128,16 @@ firn_attention_head firn_attention_query_piece(const firn_attention_job *job, si
                                                size_t *end) {
     const size_t head = piece / job->parts, part = piece % job->parts;
     firn_attention_head h = firn_attention_head_of(job, slot, head / job->a.heads, head % job->a.heads);
-    *begin = part * job->part;
-    *end = firn_smaller(*begin + job->part, job->a.queries);
+    *begin = job->a.position + part * job->part;
+    *end = firn_smaller(*begin + job->part, job->a.position + job->a.queries);
     if (job->a.causal)
         h.reach = *end;
     return h;
 }
 
 firn_attention_block firn_attention_block_of(const firn_attention_head *h, size_t query, size_t begin, size_t end) {
-    firn_attention_block b = {
-        .query = query, .count = firn_smaller(QUERIES, h->a->queries - query), .begin = begin, .end = end};
+    firn_attention_block b = {.query = query, .begin = begin, .end = end};
+    b.count = firn_smaller(QUERIES - query % QUERIES, h->a->position + h->a->queries - query);
     if (h->a->causal)
         b.end = firn_smaller(end, query + b.count);
     return b;

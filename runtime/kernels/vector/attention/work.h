@@ -107,10 +107,22 @@ static inline size_t firn_attention_scratch(const firn_attention_job *job) {
  * alone would not keep all threads busy. Returns the number of pieces. */
 size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t steps, size_t threads, size_t most);
 
+/* Returns the number of the first head of a tensor whose rows, of so many heads each, begin with row `position`. The
+ * rows before do not exist: the number is that head's modulo the range of size_t, so that elements of rows that exist
+ * get the index that they have. */
+static inline size_t firn_attention_first_head(size_t first, size_t position, size_t heads_of_row) {
+    return first - position * heads_of_row;
+}
+
 /* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
 
 static inline firn_matrix firn_attention_queries(const firn_attention_head *h) {
     return firn_attention_part(h->a, h->a->query, h->batch, h->query);
+}
+
+/* The heads that y holds, for rows that are numbered like the queries, from a->position on. */
+static inline firn_attention_heads firn_attention_outputs(const firn_attention *a) {
+    return (firn_attention_heads){a->y, firn_attention_first_head(0, a->position, a->heads)};
 }
 
 static inline firn_matrix firn_attention_keys(const firn_attention_head *h) {
@@ -129,11 +141,12 @@ static inline firn_matrix firn_attention_output_gradients(const firn_attention_h
 
 firn_attention_head firn_attention_head_of(const firn_attention_job *job, void *slot, size_t batch, size_t query_head);
 
-/* Returns the head of a piece of queries, and in *begin and *end the range of its queries. */
+/* Returns the head of a piece of queries, and in *begin and *end the range of its queries, numbered like the keys. */
 firn_attention_head firn_attention_query_piece(const firn_attention_job *job, size_t piece, void *slot, size_t *begin,
                                                size_t *end);
 
-/* Returns the block of queries that starts with `query`, and those of the keys [begin, end) that it sees. */
+/* Returns the block of queries that starts with `query`, and those of the keys [begin, end) that it sees. It ends at a
+ * multiple of FIRN_BLOCK_QUERIES, so that no run of keys begins inside, or with the last query. */
 firn_attention_block firn_attention_block_of(const firn_attention_head *h, size_t query, size_t begin, size_t end);
 
 #endif
