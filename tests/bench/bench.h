@@ -17,6 +17,7 @@ typedef enum bench_reference {
     BENCH_PEAK,    /* fused multiply-adds in float32 at the widest vector width */
     BENCH_STREAMS, /* a loop that reads four streams and writes three */
     BENCH_TRIAD,   /* a loop that reads two streams and writes one */
+    BENCH_READS,   /* a loop of one thread that reads one stream; timed by the thread's CPU time */
     BENCH_NOTHING  /* no ratio: a time, also given in instructions of the peak loop, or a size */
 } bench_reference;
 
@@ -68,7 +69,10 @@ typedef struct bench_case {
     const int *error;  /* the last status that was not FIRN_OK in any call so far; NULL: calls cannot fail */
     double call_limit; /* seconds; 0: the limit of the options */
     const char *like;  /* storage whose measured speed is assumed when this kind has no measurement yet; NULL: none */
-    /* Memory for the BENCH_STREAMS reference: four arrays of stream_elements floats. */
+    bool one_thread;   /* it works in the calling thread alone, whose CPU time is its time */
+    uint32_t tokens;   /* that a call decodes; 0: none. The row's note then has tokens per second */
+    /* Memory for the BENCH_STREAMS reference: four arrays of stream_elements floats; of BENCH_READS the first of them.
+     */
     float *streams[4];
     size_t stream_elements;
 } bench_case;
@@ -116,6 +120,7 @@ extern bench_options bench_settings;
 /* --- measure.c --- */
 
 double bench_seconds(void);
+double bench_thread_seconds(void); /* of the CPU, for the calling thread */
 /* Zeros are no values and are left out. All three are 0 if there is no value. */
 bench_spread bench_spread_of(const double *values, unsigned count);
 void *bench_allocate(size_t bytes); /* zeroed, aligned to 64 bytes; exits on failure */
@@ -177,6 +182,8 @@ const char *bench_peak_name(void);
 double bench_triad(unsigned threads);
 /* Bytes per second of a loop that reads four streams and writes three. */
 double bench_streams(unsigned threads, float *const streams[4], size_t elements);
+/* Bytes per second of CPU time of a loop of one thread that reads one stream. */
+double bench_reads(const float *stream, size_t elements);
 
 /* Seconds that the slowest of `threads` threads takes for so many rounds of a loop. */
 double bench_loop_seconds(unsigned threads, void (*loop)(size_t rounds), size_t rounds);
@@ -250,6 +257,8 @@ void bench_elements(void);
 void bench_steps(void);
 void bench_step_ops(void);
 void bench_openings(void);
+void bench_decoding(void);
+void bench_decoding_ops(void);
 /* Prints the peak resident memory of one step. Must run in a separate process. */
 int bench_memory_of(const char *plan, const char *key);
 

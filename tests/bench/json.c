@@ -12,7 +12,7 @@
  * triad_all_threads (operations and bytes per second) torch          what pytorch.py says: version, capability, mkldnn,
  * mkl, threads, compiler; null: there is none rows           each with what, shape, storage   the name of the row
  *       contest        rows of one contest were measured in the same rounds; 0: the row was measured alone
- *       reference      peak, streams, triad or none
+ *       reference      peak, streams, triad, reads or none
  *       rounds         0: left out, and the note says why
  *       work           operations or bytes of one call
  *       seconds        of one call: a spread
@@ -35,7 +35,7 @@
 
 #define SCHEMA 2
 
-static const char *const reference_names[] = {"peak", "streams", "triad", "none"};
+static const char *const reference_names[] = {"peak", "streams", "triad", "reads", "none"};
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
@@ -187,8 +187,9 @@ static bool is_good_row(const cJSON *row) {
     const char *reference = cJSON_GetObjectItemCaseSensitive(row, "reference")->valuestring;
     const bool timed = strcmp(what, "memory") != 0 && rounds->valuedouble > 0.0;
     const bool shared = timed && strcmp(reference, reference_names[BENCH_NOTHING]) != 0;
+    const bool is_of_one = strcmp(reference, reference_names[BENCH_READS]) == 0;
     return (!timed || has_spread(row, "seconds") || cJSON_HasObjectItem(row, "op")) &&
-           (!shared || has_spread(row, "of_all_threads"));
+           (!shared || has_spread(row, is_of_one ? "of_one_thread" : "of_all_threads"));
 }
 
 static bool is_good(const char *text) {

@@ -160,7 +160,8 @@ int main(int count, char **words) {
     /* The rows that others are compared with come first: a run that has too little time leaves out the last. */
     static void (*const families[])(void) = {bench_squares,      bench_steps,    bench_attention, bench_blocks,
                                              bench_adamw,        bench_elements, bench_batches,   bench_recurrence,
-                                             bench_convolutions, bench_openings, bench_step_ops};
+                                             bench_convolutions, bench_decoding, bench_openings,  bench_step_ops,
+                                             bench_decoding_ops};
     if (!bench_budget_plan(families, sizeof families / sizeof families[0])) {
         fprintf(stderr, "bench: --only %s: no case has this in its name (\"what shape storage\" of a row)\n",
                 bench_settings.only);

@@ -26,6 +26,12 @@ double bench_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double bench_thread_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static int ascending(const void *left, const void *right) {
     const double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
@@ -119,10 +125,11 @@ void bench_end(void) {
 }
 
 double bench_time_calls(const bench_case *it, size_t calls) {
-    const double begin = bench_seconds();
+    double (*const clock)(void) = it->one_thread ? bench_thread_seconds : bench_seconds;
+    const double begin = clock();
     for (size_t i = 0; i < calls; i++)
         it->run(it->context);
-    return (bench_seconds() - begin) / (double)calls;
+    return (clock() - begin) / (double)calls;
 }
 
 size_t bench_choose_calls(const bench_case *it, double *seconds) {
@@ -141,6 +148,8 @@ static double measure_reference(const bench_case *it, unsigned threads) {
         return bench_streams(threads, it->streams, it->stream_elements);
     case BENCH_TRIAD:
         return bench_triad(threads);
+    case BENCH_READS:
+        return bench_reads(it->streams[0], it->stream_elements);
     default:
         return bench_peak_instructions();
     }
@@ -156,7 +165,7 @@ typedef struct reference {
  * nothing raises it. */
 static void look_at_reference(const bench_case *it, reference *best) {
     best->one = fmax(best->one, measure_reference(it, 1));
-    if (it->reference != BENCH_NOTHING)
+    if (it->reference != BENCH_NOTHING && it->reference != BENCH_READS)
         best->all = fmax(best->all, measure_reference(it, bench_settings.threads));
 }
 
@@ -271,7 +280,7 @@ static bool run_case(contestant *mine, unsigned round) {
         mine->instructions[round] = seconds * rate.one;
     } else {
         row->of_one[round] = mine->it->work / seconds / rate.one;
-        row->of_all[round] = mine->it->work / seconds / rate.all;
+        row->of_all[round] = rate.all > 0.0 ? mine->it->work / seconds / rate.all : 0.0;
     }
     row->rounds = round + 1;
     return true;
@@ -301,6 +310,17 @@ static bool goes_on(const arena *here, unsigned round, unsigned rounds, double e
     return round == 0 || round * longest < CASE_SECONDS;
 }
 
+/* Tokens per second, and what the reference allows: the median of what each round's rate would give. */
+static void note_tokens(const bench_case *it, bench_row *row) {
+    const double tokens = it->tokens / row->seconds;
+    const double share = bench_spread_of(row->of_one, row->rounds).median;
+    if (it->reference == BENCH_READS)
+        bench_format(row->note, sizeof row->note, "%.2f tokens/s; reading %.1f MB for each at %.1f GB/s allows %.2f",
+                     tokens, it->work * 1e-6, it->work / row->seconds / share * 1e-9, tokens / share);
+    else
+        bench_format(row->note, sizeof row->note, "%.2f tokens/s", tokens);
+}
+
 static void report(arena *here, unsigned contest) {
     for (unsigned i = 0; i < here->count; i++) {
         contestant *mine = &here->entered[i];
@@ -310,6 +330,8 @@ static void report(arena *here, unsigned contest) {
         row->instructions = bench_spread_of(mine->instructions, row->rounds).median;
         if (row->instructions > 0.0)
             bench_format(row->note, sizeof row->note, "the time of %.0f instructions", row->instructions);
+        if (mine->it->tokens > 0)
+            note_tokens(mine->it, row);
         memcpy(row->torch_times, here->torch_times, sizeof row->torch_times);
         memcpy(row->torch_why, here->torch_why, sizeof row->torch_why);
         for (unsigned round = 0; round < row->rounds; round++) {

@@ -7,13 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/container.h"
-#include "plan/generated/reader.h"
-#include "runtime/targets/host/host.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/session.h"
 
 #define RECIPES      "tests/bench/recipes/"
-#define DATA_BYTES   (8u << 20)
 #define STEP_LIMIT   100.0 /* seconds; a plan whose step is expected to take longer is left out */
 #define MEGABYTE     (1024.0 * 1024.0)
 #define SET          " --set trainer."
@@ -232,45 +229,12 @@ static const network weighty = {.shape = "1 MB of weights",
 
 /* --- making plans ----------------------------------------------------------------------------------------------- */
 
-static void path_of(char *path, size_t size, const char *name) {
-    bench_format(path, size, "%s/%s", bench_settings.out, name);
-}
-
-static const char *key_path(void) {
-    static char path[512];
-    path_of(path, sizeof path, "bench.pub.pem");
-    return path;
-}
-
-static bool command(const char *text) {
-    if (system(text) == 0)
-        return true;
-    bench_fail("failed: %s", text);
-    return false;
-}
-
-/* Makes the key once. */
-static bool make_key(void) {
-    static bool tried, made;
-    char text[1024];
-    if (tried)
-        return made;
-    bench_format(text, sizeof text,
-                 "rm -f '%s/bench.key.pem' '%s/bench.pub.pem' && '%s' keygen '%s/bench' >'%s/keygen.log'",
-                 bench_settings.out, bench_settings.out, bench_settings.firnc, bench_settings.out, bench_settings.out);
-    tried = true;
-    made = command(text);
-    return made;
-}
-
 /* Makes the plan of a format at a path. more: additional options of firnc. */
 static bool make_plan(const char *plan, const network *it, unsigned f, const char *more) {
     char text[2048];
-    bench_format(text, sizeof text,
-                 "'%s' compile '%s' --mode train --key '%s/bench.key.pem' -o '%s' %s %s %s >'%s/compile.log'",
-                 bench_settings.firnc, it->recipe, bench_settings.out, plan, it->settings != NULL ? it->settings : "",
-                 it->formats[f].settings, more, bench_settings.out);
-    return make_key() && command(text);
+    bench_format(text, sizeof text, "--mode train %s %s %s", it->settings != NULL ? it->settings : "",
+                 it->formats[f].settings, more);
+    return session_compile(plan, it->recipe, text);
 }
 
 /* Writes the tensors of mlp_500.yaml, all zero, as safetensors. Given as initial weights, they make up most of the
@@ -294,186 +258,12 @@ static bool write_weights(const char *path) {
 
 static bool make_weighty_plan(const char *plan) {
     char path[512], more[640];
-    path_of(path, sizeof path, "weights.safetensors");
+    session_path(path, sizeof path, "weights.safetensors");
     bench_format(more, sizeof more, "--weights '%s' --set 'trainer.init.model.hidden_sizes=[320]'", path);
     if (write_weights(path))
         return make_plan(plan, &weighty, 0, more);
     bench_fail("%s: cannot be written", path);
     return false;
-}
-
-/* --- data ------------------------------------------------------------------------------------------------------- */
-
-/* Fills the buffer with bytes for text and features, or with classes or targets for labels. */
-typedef struct data {
-    uint8_t *bytes, *classes;
-    float *targets;
-    firn_segment segments[2];
-    firn_stream streams[2];
-    firn_source source;
-} data;
-
-static int read_data(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
-    const data *it = context;
-    if (stream == 0)
-        memcpy(elements, it->bytes + first, count);
-    else if (it->streams[1].element == FIRN_UINT8)
-        memcpy(elements, it->classes + first, count);
-    else
-        memcpy(elements, it->targets + first, count * sizeof(float));
-    return FIRN_OK;
-}
-
-/* record: bytes of a record's features; 1 for text, which has no labels. */
-static void data_begin(data *it, uint32_t record, uint8_t label) {
-    uint32_t state = 1;
-    const uint32_t records = DATA_BYTES / record;
-    it->bytes = bench_allocate(DATA_BYTES);
-    it->classes = bench_allocate(records);
-    it->targets = bench_allocate(records * sizeof(float));
-    for (uint32_t i = 0; i < DATA_BYTES; i++) {
-        state = state * 1664525u + 1013904223u;
-        it->bytes[i] = (uint8_t)(state >> 24);
-        if (i < records)
-            it->classes[i] = (uint8_t)((state >> 24) % 10);
-    }
-    it->segments[0].elements = (uint64_t)records * record;
-    it->segments[1].elements = records;
-    it->streams[0] = (firn_stream){FIRN_UINT8, record, &it->segments[0], 1};
-    it->streams[1] = (firn_stream){label, 1, &it->segments[1], 1};
-    it->source = (firn_source){it, it->streams, record == 1 && label == FIRN_UINT8 ? 1 : 2, read_data};
-}
-
-static void data_end(data *it) {
-    free(it->bytes);
-    free(it->classes);
-    free(it->targets);
-}
-
-/* --- an open plan ----------------------------------------------------------------------------------------------- */
-
-typedef struct session {
-    firn_host_plan plan;
-    firn_host_port port;
-    uint8_t key[FIRN_PUBLIC_KEY_BYTES];
-    firn_sizes sizes;
-    firn_host_blocks blocks;
-    firn_config config;
-    firn firn;
-    firn_info info;
-    data data;
-    int error; /* status of the last step or open call that failed */
-} session;
-
-static uint64_t blocks_of(const session *it) {
-    uint64_t bytes = it->plan.count + it->sizes.prepared_bytes + it->config.workspace_bytes;
-    for (uint32_t i = 0; i < it->sizes.block_count; i++)
-        bytes += it->sizes.blocks[i].bytes;
-    return bytes;
-}
-
-static bool fail(const char *what, int error) {
-    bench_fail("%s: %s", what, firn_error_text(error));
-    return false;
-}
-
-static void session_end(session *it) {
-    data_end(&it->data);
-    firn_host_port_end(&it->port);
-    firn_host_plan_unload(&it->plan);
-    firn_host_blocks_end(&it->blocks);
-    firn_host_block_free(it->config.prepared, it->config.prepared_bytes);
-    firn_host_block_free(it->config.workspace, it->config.workspace_bytes);
-}
-
-/* Prepares everything except firn_open; on failure all resources have been released. The memory blocks are not touched,
- * except the part of the arena that the plan checks use, so that peak memory is that of an ordinary program. kernels:
- * NULL for this machine's set. */
-static bool session_load(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
-    *it = (session){0};
-    if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan)) {
-        bench_fail("%s: cannot be loaded", plan);
-        return false;
-    }
-    it->error = firn_plan_sizes(it->plan.bytes, it->plan.count, &it->sizes);
-    if (it->error != FIRN_OK) {
-        firn_host_plan_unload(&it->plan);
-        return fail(plan, it->error);
-    }
-    firn_host_port_begin(&it->port, NULL, NULL, threads != 0 ? threads : bench_settings.threads);
-    if (!firn_host_blocks_begin(&it->blocks, &it->sizes)) {
-        session_end(it);
-        bench_fail("%s: there is not enough memory", plan);
-        return false;
-    }
-    it->config = (firn_config){.plan = it->plan.bytes,
-                               .plan_bytes = it->plan.count,
-                               .public_key = it->key,
-                               .blocks = it->blocks.list,
-                               .block_count = it->blocks.count,
-                               .prepared = firn_host_block(it->sizes.prepared_bytes),
-                               .prepared_bytes = it->sizes.prepared_bytes,
-                               .port = &it->port.port,
-                               .kernels = kernels};
-    it->error = firn_workspace_bytes(&it->config, &it->config.workspace_bytes);
-    if (it->error != FIRN_OK) {
-        session_end(it);
-        return fail(plan, it->error);
-    }
-    it->config.workspace = firn_host_block(it->config.workspace_bytes);
-    return true;
-}
-
-static void run_open(void *context) {
-    session *it = context;
-    it->firn = (firn){0};
-    const int error = firn_open(&it->firn, &it->config);
-    if (error != FIRN_OK)
-        it->error = error;
-}
-
-static void run_step(void *context) {
-    session *it = context;
-    firn_step_report report;
-    const int error = firn_train_step(&it->firn, &it->data.source, &report);
-    if (error != FIRN_OK)
-        it->error = error;
-}
-
-/* Reads the elements of a record and the type of its label from the inputs of an open plan. A window of text has no
- * records. */
-static void look_at_inputs(const session *it, uint32_t *record, uint8_t *label) {
-    firn_fb_plan plan = firn_fb_plan_root((const uint8_t *)it->plan.bytes + FIRN_PAYLOAD_OFFSET);
-    *record = 1;
-    *label = FIRN_UINT8;
-    for (uint32_t i = 0; it->info.window == 0 && i < firn_fb_plan_inputs_count(plan); i++) {
-        firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
-        if (firn_fb_input_stream(input) == 1)
-            *label = firn_fb_input_element(input);
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(input));
-        for (uint32_t d = 1; firn_fb_input_stream(input) == 0 && d < firn_fb_tensor_dims_count(tensor); d++)
-            *record *= firn_fb_tensor_dims_at(tensor, d);
-    }
-}
-
-/* Opens the plan and prepares data that fits. On failure all resources have been released. */
-static bool session_begin(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
-    uint32_t record;
-    uint8_t label;
-    if (!session_load(it, plan, key, threads, kernels))
-        return false;
-    run_open(it);
-    if (it->error == FIRN_OK)
-        it->error = firn_describe(&it->firn, &it->info);
-    if (it->error == FIRN_OK)
-        it->error = firn_initialise(&it->firn);
-    if (it->error != FIRN_OK) {
-        session_end(it);
-        return fail(plan, it->error);
-    }
-    look_at_inputs(it, &record, &label);
-    data_begin(&it->data, record, label);
-    return true;
 }
 
 /* --- measurements ------------------------------------------------------------------------------------------------- */
@@ -494,13 +284,21 @@ static bench_case name_case(const char *group, const network *it, unsigned f) {
     return made;
 }
 
+static void run_step(void *context) {
+    session *it = context;
+    firn_step_report report;
+    const int error = firn_train_step(&it->firn, &it->data.source, &report);
+    if (error != FIRN_OK)
+        it->error = error;
+}
+
 /* Uses a separate session, whose instance is discarded after each call. */
 static void measure_opening(const network *it, unsigned f, const char *plan) {
     session open;
     bench_case made = name_case("open", it, f);
-    if (!bench_is_wanted(made.group, made.shape, made.storage) || !session_load(&open, plan, key_path(), 1, NULL))
+    if (!bench_is_wanted(made.group, made.shape, made.storage) || !session_load(&open, plan, 1, NULL, session_key()))
         return;
-    made.run = run_open;
+    made.run = session_open;
     made.context = &open;
     made.error = &open.error;
     made.work = (double)open.plan.count;
@@ -513,7 +311,7 @@ static void measure_ops(const network *it, unsigned f, const char *plan) {
     session open;
     bench_case made = name_case("ops", it, f);
     if (!bench_is_wanted(made.group, made.shape, made.storage) ||
-        !session_begin(&open, plan, key_path(), it->threads, BENCH_TIMED))
+        !session_begin(&open, plan, it->threads, BENCH_TIMED, session_key()))
         return;
     made.run = run_step;
     made.context = &open;
@@ -533,7 +331,7 @@ static void measure_memory(const network *it, unsigned f, const char *plan) {
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = 0;
     bench_format(text, sizeof text, "'%s' --threads %u --memory-of '%s' '%s'", program, bench_settings.threads, plan,
-                 key_path());
+                 session_key());
     FILE *child = popen(text, "r");
     const bool read = child != NULL && fscanf(child, "%llu %llu", &peak, &blocks) == 2;
     if (child == NULL || pclose(child) != 0 || !read) {
@@ -552,7 +350,7 @@ int bench_memory_of(const char *plan, const char *key) {
     session open;
     char line[128];
     unsigned long long peak = 0;
-    if (!session_begin(&open, plan, key, 0, NULL))
+    if (!session_begin(&open, plan, 0, NULL, key))
         return 1;
     run_step(&open);
     FILE *file = fopen("/proc/self/status", "r");
@@ -562,8 +360,8 @@ int bench_memory_of(const char *plan, const char *key) {
     if (file != NULL)
         fclose(file);
     /* The benchmark allocates the data itself. */
-    const unsigned long long mine = DATA_BYTES + (open.data.segments[1].elements) * (1 + sizeof(float));
-    printf("%llu %llu\n", peak * 1024 - mine, (unsigned long long)blocks_of(&open));
+    const unsigned long long mine = session_data_bytes(&open);
+    printf("%llu %llu\n", peak * 1024 - mine, (unsigned long long)session_bytes(&open));
     const int error = open.error;
     session_end(&open);
     return error == FIRN_OK && peak != 0 ? 0 : 1;
@@ -614,9 +412,9 @@ static void measure_steps(const network *it, const plans *made, unsigned *next) 
     for (; *next < FORMATS_MAX; ++*next) {
         const unsigned f = *next;
         if (!made->made[f] || !bench_is_wanted("step", it->shape, it->formats[f].storage) ||
-            !session_begin(&open[count], made->path[f], key_path(), it->threads, NULL))
+            !session_begin(&open[count], made->path[f], it->threads, NULL, session_key()))
             continue;
-        const double bytes = (double)blocks_of(&open[count]);
+        const double bytes = (double)session_bytes(&open[count]);
         if (count > 0 && taken + bytes + 2.0 * (bytes > largest ? bytes : largest) > available) {
             session_end(&open[count]);
             break;
@@ -657,7 +455,7 @@ static void make_plans(const network *it, plans *made, bool ops) {
     for (unsigned f = 0; f < FORMATS_MAX; f++) {
         char name[32];
         bench_format(name, sizeof name, "bench-%u.plan", f);
-        path_of(made->path[f], sizeof made->path[f], name);
+        session_path(made->path[f], sizeof made->path[f], name);
         made->made[f] = is_plan_wanted(it, f, ops) && make_plan(made->path[f], it, f, "");
     }
 }
@@ -697,7 +495,7 @@ void bench_step_ops(void) {
 
 void bench_openings(void) {
     char plan[512];
-    path_of(plan, sizeof plan, "bench.plan");
+    session_path(plan, sizeof plan, "bench.plan");
     if (bench_is_wanted("open", weighty.shape, "float32") && bench_turn("open", weighty.shape, 1.0) &&
         make_weighty_plan(plan))
         measure_opening(&weighty, 0, plan);

@@ -29,13 +29,14 @@ def check_spread(spread, rounds):
 
 
 def check_row(row):
-    assert row["reference"] in ("peak", "streams", "triad", "none") and row["what"] and row["shape"] and row["storage"]
+    assert row["reference"] in ("peak", "streams", "triad", "reads", "none") and row["what"] and row["shape"] and row["storage"]
     for name in ("seconds", "of_one_thread", "of_all_threads", "by_first"):
         if name in row:
             check_spread(row[name], row["rounds"])
     assert row["rounds"] > 0 or "left out" in row["note"]
+    share = "of_one_thread" if row["reference"] == "reads" else "of_all_threads"
     if row["rounds"] > 0 and row["what"] != "memory" and "op" not in row:
-        assert row["contest"] > 0 and "seconds" in row and (row["reference"] == "none" or "of_all_threads" in row)
+        assert row["contest"] > 0 and "seconds" in row and (row["reference"] == "none" or share in row)
     for way, answer in row["torch"].items():
         assert way in WAYS and ("why" in answer) != ("seconds" in answer)
         if "seconds" in answer:

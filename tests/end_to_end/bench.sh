@@ -21,7 +21,7 @@ check() {
 
 bench all --smoke --torch no
 [ "$status" -eq 0 ]
-for kind in square "attention forward" "attention backward" "lstm forward" "lstm backward" conv adamw element open memory step ops; do
+for kind in square "attention forward" "attention backward" "lstm forward" "lstm backward" conv adamw element decode open memory step ops "decode ops"; do
     grep -q "^$kind " "$folder/all.table" || {
         echo "the table has no row for: $kind" >&2
         exit 1
