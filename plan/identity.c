@@ -88,6 +88,9 @@ int firn_preprocessing_hash(firn_fb_plan plan, uint8_t digest[FIRN_HASH_BYTES]) 
         for (uint32_t d = 1; status == FIRN_OK && d < firn_fb_tensor_dims_count(tensor); d++)
             status = add_number(&hash, firn_fb_tensor_dims_at(tensor, d));
     }
+    const uint32_t bytes = firn_fb_plan_tokenizer_count(plan);
+    if (status == FIRN_OK && bytes != 0)
+        status = firn_sha256_update(&hash, firn_fb_plan_tokenizer_data(plan), bytes);
     return status == FIRN_OK ? firn_sha256_end(&hash, digest) : status;
 }
 

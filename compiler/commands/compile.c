@@ -10,13 +10,15 @@
 #include "compiler/emit/plan_file.h"
 #include "compiler/firnc.h"
 #include "compiler/job/host.h"
+#include "compiler/job/tokenizer.h"
 #include "compiler/passes/driver.h"
 #include "compiler/recipe/recipe.h"
+#include "compiler/tokens/tokenizer.h"
 #include "plan/device.h"
 
 typedef struct request {
-    const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *continues, *dump_after;
-    const char *statistics;
+    const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *tokenizer, *continues,
+        *dump_after, *statistics;
     const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
     const char *decode_chunk;
     bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched, decode;
@@ -87,6 +89,11 @@ static const firnc_option options[] = {
     {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
      FIRNC_OPTION_TEXT,
      offsetof(request, weights)},
+    {{"--tokenizer", NULL, "FILE",
+      "the tokenizer of the data: its tokenizer.json, or the .tokenizer that firnc tokens wrote; data that is known to "
+      "have another is then refused"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, tokenizer)},
     {{"--continue", NULL, "CKPT",
       "begin with the state of an older run: parameters, optimizer, loss scale and counters of its checkpoint; "
       "num_steps "
@@ -194,7 +201,7 @@ static int check_mode(const request *r) {
 
 /* Whether what is written would replace a file that is read. */
 static bool replaces_input(const request *r) {
-    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights, r->continues, r->statistics};
+    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights, r->tokenizer, r->continues, r->statistics};
     const uint32_t count = sizeof inputs / sizeof inputs[0];
     if (!r->all)
         return !firnc_output_is_free("compile", r->output, inputs, count);
@@ -428,6 +435,28 @@ static bool read_key(const request *r, firnc_key *key) {
            (r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key));
 }
 
+/* Reads the tokenizer of a model's tokens, which must not have more of them than the model. */
+static bool read_tokenizer(const request *r, const firnc_recipe *recipe, firnc_job *job) {
+    uint8_t *identity = firnc_allocate(FIRNC_IDENTITY_BYTES);
+    if (r->tokenizer == NULL)
+        return true;
+    if (recipe->facts.longest_sequence == 0 && !recipe->facts.tokens) {
+        firnc_say("firnc: %s: --tokenizer: the model %s reads no tokens; leave it out", r->recipe, recipe->model->name);
+        return false;
+    }
+    job->tokenizer = identity;
+    if (firnc_tokenizer_is_note(r->tokenizer))
+        return firnc_tokenizer_note_read(r->tokenizer, identity);
+    firnc_tokenizer *tokenizer = firnc_allocate(sizeof *tokenizer);
+    if (!firnc_tokenizer_read(tokenizer, r->tokenizer) || !firnc_tokenizer_identity(r->tokenizer, NULL, identity))
+        return false;
+    const uint32_t tokens = tokenizer->bpe.vocabulary.count;
+    if (tokens > recipe->facts.outputs)
+        firnc_say("firnc: %s: has %u tokens, and the model of %s %u; enlarge vocab_size", r->tokenizer,
+                  (unsigned)tokens, r->recipe, (unsigned)recipe->facts.outputs);
+    return tokens <= recipe->facts.outputs;
+}
+
 /* Fills in what the command line says of the job. */
 static bool complete_job(const request *r, const settings *s, firnc_job *job) {
     job->weights = r->weights;
@@ -471,7 +500,7 @@ static bool read_recipe(const request *r, const settings *s, const plan_form *fo
     if (r->statistics != NULL && m->recipe->facts.longest_sequence != 0)
         warn_of_idle(r, "--statistics", "the model reads windows of text");
     m->why = set_target(r, &m->recipe->job);
-    return complete_job(r, s, &m->recipe->job);
+    return read_tokenizer(r, m->recipe, &m->recipe->job) && complete_job(r, s, &m->recipe->job);
 }
 
 static bool compile_one(const request *r, const settings *s, firnc_key *key) {

@@ -226,6 +226,8 @@ static void add_run(cJSON *root, const firnc_report *report) {
             origin[i] = firn_fb_plan_origin_at(plan, i);
         add_hash(root, "origin", origin, sizeof origin);
     }
+    if (firn_fb_plan_tokenizer_count(plan) == FIRN_HASH_BYTES)
+        add_hash(root, "tokenizer", firn_fb_plan_tokenizer_data(plan), FIRN_HASH_BYTES);
 }
 
 static void add_regions(cJSON *root, const firn_header *header) {

@@ -114,6 +114,8 @@ static void print_run(const cJSON *root) {
     line("steps", number(root, "steps") == 0 ? endless : grouped(root, "steps"));
     if (item(root, "origin") != NULL)
         line("continues run", text(root, "origin"));
+    if (item(root, "tokenizer") != NULL)
+        line("tokenizer", text(root, "tokenizer"));
     const cJSON *totals = item(root, "totals"), *origin = item(item(root, "said"), "origin");
     if (number(totals, "initial_model_bytes") + number(totals, "initial_optimizer_bytes") > 0)
         line("initial values",

@@ -12,6 +12,7 @@
 #include "compiler/base/text.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
+#include "compiler/job/tokenizer.h"
 #include "compiler/tokens/ids_file.h"
 #include "compiler/tokens/tokenizer.h"
 #include "plan/keys/file_kind.h"
@@ -253,6 +254,17 @@ static int end_interrupted(const char *output) {
     return FIRNC_EXIT_INTERRUPTED;
 }
 
+/* Ends the file, and notes the tokenizer beside it. An older note goes first, so that it is never beside these ids. */
+static bool end_ids(encoding *e, const request *r) {
+    uint8_t identity[FIRNC_IDENTITY_BYTES];
+    if (!firnc_tokenizer_identity(r->tokenizer != NULL ? r->tokenizer : r->vocabulary, r->merges, identity)) {
+        firnc_output_abandon(&e->writer.output);
+        return false;
+    }
+    (void)unlink(firnc_tokenizer_note_name(r->output));
+    return firnc_ids_write_end(&e->writer) && firnc_tokenizer_note_write(r->output, identity);
+}
+
 static int write_ids(encoding *e, const request *r) {
     const uint32_t vocabulary = e->tokenizer.bpe.vocabulary.count;
     uint64_t tokens;
@@ -261,7 +273,7 @@ static int write_ids(encoding *e, const request *r) {
     e->writes = true;
     const bool good = encode_all(e, r, &tokens);
     if (good && interrupted == 0 && tokens > 0) {
-        if (!firnc_ids_write_end(&e->writer))
+        if (!end_ids(e, r))
             return FIRNC_EXIT_WRONG;
         printf("%s: %llu tokens, %s, of a vocabulary of %u%s\n", firnc_printable(r->output), (unsigned long long)tokens,
                firnc_ids_type(&e->writer), (unsigned)vocabulary, special_text(&e->tokenizer, r->special));
@@ -366,6 +378,12 @@ static int check(const request *r) {
     if (r->output != NULL && (!firnc_output_is_free("tokens", r->output, r->names, r->name_count) ||
                               !firnc_output_is_free("tokens", r->output, others, sizeof others / sizeof others[0])))
         return FIRNC_EXIT_USAGE;
+    if (r->output != NULL && !r->decode) {
+        const char *note = firnc_tokenizer_note_name(r->output);
+        if (!firnc_output_is_free("tokens", note, r->names, r->name_count) ||
+            !firnc_output_is_free("tokens", note, others, sizeof others / sizeof others[0]))
+            return FIRNC_EXIT_USAGE;
+    }
     return r->output == NULL && !firnc_has_output() ? FIRNC_EXIT_WRONG : FIRNC_EXIT_OK;
 }
 
@@ -390,10 +408,11 @@ const firnc_command firnc_command_tokens = {
                         "TEXT... --vocabulary FILE --merges FILE -o FILE [options]", "TEXT... --tokenizer FILE --count",
                         "--decode FILE --tokenizer FILE [-o FILE]"},
               .text = "encode texts to the ids of a tokenizer's tokens, and decode them",
-              .more =
-                  "An array (-o train.npy) is of int32, as firn train --data takes it. Raw ids are uint16 if the "
-                  "vocabulary has at most 65,536 tokens, else int32, little-endian. Texts are UTF-8 and are encoded "
-                  "one behind the other. Letters, numbers and NFC are those of Unicode 14.0.0."},
+              .more = "An array (-o train.npy) is of int32, as firn train --data takes it. Raw ids are uint16 if the "
+                      "vocabulary has at most 65,536 tokens, else int32, little-endian. Beside them "
+                      "train.npy.tokenizer says by which "
+                      "tokenizer they were made. Texts are UTF-8 and are encoded "
+                      "one behind the other. Letters, numbers and NFC are those of Unicode 14.0.0."},
     .run = tokens_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

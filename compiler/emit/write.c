@@ -345,6 +345,10 @@ static void fill_plan(writing *w, firn_native_plan *plan) {
         plan->origin = w->compilation->continued->run.header.run_hash;
         plan->origin_count = FIRN_HASH_BYTES;
     }
+    if (job->tokenizer != NULL) {
+        plan->tokenizer = job->tokenizer;
+        plan->tokenizer_count = FIRN_HASH_BYTES;
+    }
     fill_phases(w, plan);
     fill_inputs(w, plan);
     fill_sampler(w, plan);

@@ -216,6 +216,7 @@ typedef struct firnc_job {
     bool save_initial_checkpoint; /* train: for the report, whether firn train saves the state before its first step */
     const char *target;           /* name of a target in targets.c; host.h chooses one for this machine */
     const char *weights;          /* a safetensors file with the parameters, or NULL */
+    const uint8_t *tokenizer;     /* the identity of the tokenizer of the data, 32 bytes, or NULL: it is not known */
     const char *continues;        /* the checkpoint of an older run, with whose state this one begins, or NULL */
     bool restart_schedule;        /* with `continues`: the counters of the run begin at 0 */
     bool restart_data;            /* with `continues`: the data begin with the first sample */

@@ -356,7 +356,8 @@ static __attribute__((noinline)) bool are_initialisers(const firn_fb_plan_record
 
 static bool fields_fit(const firn_fb_plan_record *plan, bool train) {
     return (train ? may_train(plan) : may_evaluate(plan)) && plan->steps <= INT64_MAX &&
-           (plan->origin_count == 0 || plan->origin_count == FIRN_HASH_BYTES);
+           (plan->origin_count == 0 || plan->origin_count == FIRN_HASH_BYTES) &&
+           (plan->tokenizer_count == 0 || plan->tokenizer_count == FIRN_HASH_BYTES);
 }
 
 static int check_metrics(const firn_fb_plan_record *plan) {

@@ -466,6 +466,9 @@ static inline uint32_t firn_fb_plan_origin_count(firn_fb_plan table) { return fi
 static inline const uint8_t *firn_fb_plan_origin_data(firn_fb_plan table) { return firn_fb_elements(table.at, 56); }
 static inline uint8_t firn_fb_plan_origin_at(firn_fb_plan table, uint32_t index) { return firn_fb_load_uint8(firn_fb_element(table.at, 56, 1, index)); }
 static inline bool firn_fb_plan_losses_added(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 58, false) != 0; }
+static inline uint32_t firn_fb_plan_tokenizer_count(firn_fb_plan table) { return firn_fb_count(table.at, 60); }
+static inline const uint8_t *firn_fb_plan_tokenizer_data(firn_fb_plan table) { return firn_fb_elements(table.at, 60); }
+static inline uint8_t firn_fb_plan_tokenizer_at(firn_fb_plan table, uint32_t index) { return firn_fb_load_uint8(firn_fb_element(table.at, 60, 1, index)); }
 
 typedef struct firn_fb_plan_record {
     firn_fb_plan table;
@@ -507,6 +510,8 @@ typedef struct firn_fb_plan_record {
     const uint8_t *origin;
     uint32_t origin_count;
     uint32_t losses_added;
+    const uint8_t *tokenizer;
+    uint32_t tokenizer_count;
 } firn_fb_plan_record;
 static inline void firn_fb_plan_read(firn_fb_plan table, firn_fb_plan_record *record) { firn_fb_read(table.at, 6, record); }
 static inline void firn_fb_plan_read_at(const uint8_t *offsets, uint32_t index, firn_fb_plan_record *record) { firn_fb_read_at(offsets, index, 6, record); }

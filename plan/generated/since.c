@@ -11,7 +11,8 @@ const firn_since_mark firn_since_marks[] = {
     {FIRN_SINCE_VALUE, 35, 3, 0, 1, 0}, /* tree of MicroBatchOrder */
     {FIRN_SINCE_LIMIT, 42, 2, 0, 0, 6}, /* Plan.phases */
     {FIRN_SINCE_FIELD, 61, 2, 0, 0, 0}, /* Plan.losses_added */
-    {FIRN_SINCE_VALUE, 65, 3, 0, 1, 1}, /* short of EpochEnd */
-    {FIRN_SINCE_FIELD, 73, 3, 0, 0, 0}, /* Sampler.counted */
+    {FIRN_SINCE_FIELD, 62, 3, 0, 0, 0}, /* Plan.tokenizer */
+    {FIRN_SINCE_VALUE, 66, 3, 0, 1, 1}, /* short of EpochEnd */
+    {FIRN_SINCE_FIELD, 74, 3, 0, 0, 0}, /* Sampler.counted */
     {0, 0, 0, 0, 0, 0}, /* the end */
 };

@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0x62, 0x96, 0x4e, 0xf7, 0x86, 0xa5, 0x28, 0xfe, 0x09, 0x35, 0x8c, 0x7b, 0xe0, 0x2f, 0xa3, 0x9a,
-    0xdb, 0x9c, 0x6e, 0x8f, 0xfe, 0x5d, 0xb0, 0x54, 0xbc, 0x4f, 0xdf, 0x02, 0xe6, 0xcd, 0xa1, 0x78,
+    0x20, 0x6e, 0x0c, 0x27, 0x6a, 0xa3, 0x61, 0xbc, 0xfe, 0x86, 0x2e, 0xb9, 0xb8, 0x86, 0xf4, 0x7c,
+    0x85, 0x66, 0xec, 0x69, 0x7f, 0x8f, 0x36, 0x1a, 0x29, 0x66, 0x6e, 0x82, 0x5c, 0xc4, 0x22, 0xe9,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -80,6 +80,7 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* schedule_instructions */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 15, 4},
     /* origin */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 6, 8},
     /* losses_added */ {FIRN_FB_KIND_INLINE, 0, 7, 0},
+    /* tokenizer */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 6, 8},
     /* --- Sampler */
     /* kind */ {FIRN_FB_KIND_INLINE, 0, 16, 0},
     /* unit */ {FIRN_FB_KIND_INLINE, 0, 17, 0},
@@ -119,10 +120,10 @@ const firn_fb_table_rule firn_fb_tables[] = {
     /* Op */ {24, 6},
     /* Output */ {30, 2},
     /* Phase */ {32, 2},
-    /* Plan */ {34, 28},
-    /* Sampler */ {62, 12},
-    /* Schedule */ {74, 2},
-    /* Tensor */ {76, 9},
+    /* Plan */ {34, 29},
+    /* Sampler */ {63, 12},
+    /* Schedule */ {75, 2},
+    /* Tensor */ {77, 9},
 };
 
 const firn_fb_inline_rule firn_fb_inlines[] = {

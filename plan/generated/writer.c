@@ -69,6 +69,7 @@ const firn_native_field firn_native_fields[] = {
     {offsetof(firn_native_plan, schedule_instructions), offsetof(firn_native_plan, schedule_instructions_count), 0},
     {offsetof(firn_native_plan, origin), offsetof(firn_native_plan, origin_count), 0},
     {offsetof(firn_native_plan, losses_added), 0, UINT64_C(0x0)},
+    {offsetof(firn_native_plan, tokenizer), offsetof(firn_native_plan, tokenizer_count), 0},
     {offsetof(firn_native_sampler, kind), 0, UINT64_C(0x0)},
     {offsetof(firn_native_sampler, unit), 0, UINT64_C(0x0)},
     {offsetof(firn_native_sampler, part), 0, UINT64_C(0x0)},

@@ -120,6 +120,8 @@ struct firn_native_plan {
     const uint8_t *origin;
     uint32_t origin_count;
     bool losses_added;
+    const uint8_t *tokenizer;
+    uint32_t tokenizer_count;
 };
 
 struct firn_native_sampler {

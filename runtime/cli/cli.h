@@ -267,6 +267,12 @@ const char *cli_say_not_finite(const cli_session *session, const char *saved, ch
 const char *cli_say_floor(const cli_session *session, char *text, size_t size);
 const char *cli_say_out_of_range(const cli_session *session, char *text, size_t size);
 
+/* --- tokenizer.c --- */
+
+/* Compares the tokenizer that the plan is for with those that notes beside the files of tokens name, and notes files
+ * without one. Returns false after a message if a file has another tokenizer. */
+bool cli_tokenizer_fits(const cli_session *session);
+
 /* --- rows.c --- */
 
 /* Returns the integer at an element in the bytes of a source. */

@@ -445,6 +445,8 @@ static int open_data(cli_session *session, const cli_session *owner) {
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
         return CLI_FILE;
+    if (!cli_tokenizer_fits(session))
+        return CLI_FILE;
     cli_numbers_watch(session);
     int error = firn_set_data_hash(&session->firn, session->data.sha256);
     return error == FIRN_OK ? CLI_OK : cli_error(session, error);

@@ -73,7 +73,7 @@ found plan.fbs 's/{ sequential, permutation }/{ sequential }/'
 found plan.fbs 's/^enum SamplerKind : ubyte/enum SamplerKind : ushort/'
 passes plan.fbs "$schedule s/^}/  extra:uint (since: 1);\n}/"
 passes plan.fbs "s/^table Schedule {/table Schedule (relaxed: 1) {/"
-passes plan.fbs "$plan s/^}/  extras:[Extra] (since: 2, max: 4);\n}\n\ntable Extra {\n  number:uint (since: 2);\n}/"
+passes plan.fbs "$plan s/^}/  extras:[Extra] (since: 3, max: 4);\n}\n\ntable Extra {\n  number:uint (since: 2);\n}/"
 passes plan.fbs "$tensor s/(required, max: 8)/(required, max: 9, raised: \"8 1\")/"
 passes plan.fbs "$reduction s/reserved_low:uint/meaning:uint (since: 1)/"
 passes plan.fbs 's/^\(enum SamplerKind : ubyte\) \(.*\) }/\1 (since: "shuffled 1") \2, shuffled }/'

@@ -126,6 +126,7 @@ static const field fields[] = {
     SCALAR(plan, sampler.window, NUMBER), SCALAR(plan, sampler.stride, NUMBER), SCALAR(plan, sampler.samples, NUMBER),
     SCALAR(plan, sampler.held_out_per_mille, NUMBER), SCALAR(plan, sampler.cursor, TENSOR),
     SCALAR(plan, sampler.pushed, TENSOR), SCALAR(plan, sampler.counted, TENSOR), LIST(plan, plan.origin, NUMBER),
+    LIST(plan, plan.tokenizer, NUMBER),
     ENTRIES(plan, plan.tensors, tensor, TENSOR, SUPPORT_TENSORS),
     {IN_plan, "ops", offsetof(plan, ops), sizeof(op), OP, offsetof(plan, ops), IN_op, SUPPORT_OPS},
     ENTRIES(plan, plan.phases, phase, PHASE, 6), ENTRIES(plan, plan.inputs, input, NUMBER, 3),

@@ -30,7 +30,8 @@ support_plan *support_plan_empty(void) {
                                  .finite = FIRN_ABSENT,
                                  .at_floor = FIRN_ABSENT,
                                  .gradient_norm = FIRN_ABSENT,
-                                 .origin = s->origin};
+                                 .origin = s->origin,
+                                 .tokenizer = s->origin};
     s->sampler.pushed = FIRN_ABSENT;
     s->sampler.counted = FIRN_ABSENT;
     return s;

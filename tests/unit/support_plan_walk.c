@@ -197,6 +197,7 @@ static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     STRUCTS(plan, schedule_instructions, schedule_instruction);
     VECTOR(plan, origin, natural);
     SCALAR(plan, losses_added, truth);
+    VECTOR(plan, tokenizer, natural);
 }
 
 void plan_walk(firn_fb_plan plan, const walk_sink *sink) {

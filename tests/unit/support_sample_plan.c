@@ -177,4 +177,6 @@ const firn_native_plan sample_plan = {
     .origin = origin,
     .origin_count = COUNT(origin),
     .losses_added = true,
+    .tokenizer = origin,
+    .tokenizer_count = 1,
 };

@@ -77,6 +77,9 @@ const char *firn_host_folder_why_left_out(const char *entry, int folder) {
         return " (cannot be read)";
     if (entry[0] == '.')
         return " (hidden)";
+    const size_t length = strlen(entry), end = strlen(FIRN_HOST_TOKENIZER_NOTE);
+    if (length > end && strcmp(entry + length - end, FIRN_HOST_TOKENIZER_NOTE) == 0)
+        return " (says which tokenizer made the tokens)";
     if (S_ISREG(status.st_mode))
         return NULL;
     return S_ISLNK(status.st_mode)    ? " (a symbolic link)"

@@ -374,6 +374,10 @@ typedef struct firn_host_range {
 } firn_host_range;
 
 /* A stream made of files, each of which is a segment. */
+/* What the name of a file that firnc tokens wrote beside another has behind that one's: in it are 64 hexadecimal digits
+ * and a newline, which tell tokenizers apart. */
+#define FIRN_HOST_TOKENIZER_NOTE ".tokenizer"
+
 typedef struct firn_host_stream {
     firn_host_file **files;
     firn_segment *segments;

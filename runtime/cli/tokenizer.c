@@ -1,0 +1,67 @@
+/* Refuses data whose tokens were made by another tokenizer than the plan is for. firnc tokens notes beside each file
+ * that it writes by which tokenizer it was made; of other files that is not known. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cli/cli.h"
+
+enum { DIGITS = 64, SHOWN = 8 };
+
+/* Reads the note beside a file. Returns 1 if there is one, 0 if not, and -1 after a message. */
+static int read_note(const char *path, char digits[DIGITS + 1]) {
+    char text[DIGITS + 2];
+    uint64_t bytes;
+    if (access(path, F_OK) != 0)
+        return 0;
+    const int file = firn_host_open(path, true, &bytes);
+    if (file < 0)
+        return -1;
+    const int64_t count = firn_host_read(file, text, sizeof text);
+    close(file);
+    if (count != DIGITS + 1 || bytes != DIGITS + 1 || text[DIGITS] != '\n') {
+        firn_host_fail(path,
+                       "is no note of firnc tokens, which is 64 hexadecimal digits and the end of a line; encode the "
+                       "text again, or remove the note");
+        return -1;
+    }
+    memcpy(digits, text, DIGITS);
+    digits[DIGITS] = 0;
+    return 1;
+}
+
+bool cli_tokenizer_fits(const cli_session *session) {
+    const firn_fb_plan plan = cli_plan(session);
+    const firn_host_stream *stream = &session->data.files[0];
+    char wanted[DIGITS + 1], found[DIGITS + 1];
+    uint32_t unknown = 0, first = 0;
+    if (firn_fb_plan_tokenizer_count(plan) != FIRN_HASH_BYTES)
+        return true;
+    for (uint32_t i = 0; i < FIRN_HASH_BYTES; i++)
+        snprintf(wanted + (size_t)2 * i, 3, "%02x", (unsigned)firn_fb_plan_tokenizer_at(plan, i));
+    for (uint32_t i = 0; i < stream->count; i++) {
+        const char *name = firn_host_file_name(stream->files[i]);
+        const size_t size = strlen(name) + sizeof FIRN_HOST_TOKENIZER_NOTE;
+        char *note = firn_host_allocate(size);
+        snprintf(note, size, "%s" FIRN_HOST_TOKENIZER_NOTE, name);
+        const int known = read_note(note, found);
+        const bool good = known >= 0 && (known == 0 || strcmp(found, wanted) == 0);
+        if (known == 1 && !good)
+            firn_host_fail(
+                name,
+                "its tokens are those of the tokenizer %.*s..., and the plan is for %.*s...: encode the text by "
+                "the tokenizer of the plan, or compile with --tokenizer %s",
+                SHOWN, found, SHOWN, wanted, note);
+        free(note);
+        if (!good)
+            return false;
+        if (known == 0 && unknown++ == 0)
+            first = i;
+    }
+    if (unknown != 0)
+        firn_host_note("%s: nothing beside %s says by which tokenizer; the plan is for %.*s...",
+                       firn_host_file_name(stream->files[first]), unknown == 1 ? "it" : "this and other files", SHOWN,
+                       wanted);
+    return true;
+}

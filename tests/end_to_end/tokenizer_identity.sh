@@ -1,0 +1,116 @@
+#!/bin/sh
+# A plan that names its tokenizer, and data that firnc tokens made: by the same tokenizer they run; by another they are
+# refused by name, in training, evaluation and firn data; data of an unknown tokenizer is noted. A checkpoint of one
+# tokenizer is not evaluated by a plan of another unnoticed. A plan without a tokenizer has the bytes it always had.
+set -eu
+
+. tests/end_to_end/expectations
+
+golden=tests/golden/tokens
+"$FIRNC" keygen "$folder/key" >"$folder/out"
+PUB=$folder/key.pub.pem
+cat >"$folder/recipe.yaml" <<'END'
+trainer:
+  init:
+    seed: 1
+    model: {name: gpt2, vocab_size: 400, hidden_size: 8, num_hidden_layers: 1, num_heads: 1, filter_size: 16,
+            max_position_embeddings: 8}
+    optimizer: {SGD: {momentum: 0.0}}
+    schedulers: [{ConstantLR: {learning_rate: 0.1}}]
+    precision: {enabled: false}
+    loop: {num_steps: 2}
+  fit:
+    train_dataloader: {batch_size: 2, token_type: int32}
+END
+
+# compile NAME MODE OPTION...
+compile() {
+    plan=$1
+    mode=$2
+    shift 2
+    "$FIRNC" compile "$folder/recipe.yaml" --mode "$mode" --key "$folder/key.key.pem" -o "$folder/$plan" "$@" >"$folder/out" \
+        2>"$folder/err" || fail "$plan does not compile"
+}
+
+encode() {
+    output=$1
+    shift
+    "$FIRNC" tokens $golden/text.txt -o "$folder/$output" "$@" >"$folder/out" 2>"$folder/err" || fail "$output is not encoded"
+}
+
+
+pair="--vocabulary $golden/vocab.json --merges $golden/merges.txt"
+encode qwen.bin --tokenizer $golden/qwen2.json
+encode qwen.npy --tokenizer $golden/qwen2.json
+encode pair.bin $pair
+digits=$(sha256sum <$golden/qwen2.json | cut -c 1-64)
+[ "$(cat "$folder/qwen.bin.tokenizer")" = "$digits" ] || fail "the note is not the hash of the file"
+cmp -s "$folder/qwen.bin.tokenizer" "$folder/qwen.npy.tokenizer" || fail "two forms of the ids have two notes"
+cp "$folder/qwen.bin" "$folder/unknown.bin"
+
+compile plain train
+compile qwen train --tokenizer $golden/qwen2.json
+compile qwen_note train --tokenizer "$folder/qwen.bin.tokenizer"
+compile pair train --tokenizer "$folder/pair.bin.tokenizer"
+cmp -s "$folder/qwen" "$folder/qwen_note" || fail "the note gives another plan than the tokenizer"
+"$FIRNC" inspect "$folder/qwen" | grep -q "^tokenizer *$digits" || fail "inspect does not print the tokenizer"
+"$FIRNC" inspect "$folder/qwen" --json | grep -q "\"tokenizer\":[[:space:]]*\"$digits\"" || fail "inspect --json has no tokenizer"
+! "$FIRNC" inspect "$folder/plain" | grep -q "^tokenizer" || fail "a plan without a tokenizer has one"
+
+run() {
+    plan=$1
+    data=$2
+    shift 2
+    "$FIRN" train "$folder/$plan" --pub "$PUB" --data "$folder/$data" --quiet "$@"
+}
+for data in qwen.bin qwen.npy unknown.bin; do
+    expect "$data" 0 "" run qwen "$data"
+    cp "$folder/out" "$folder/$data.digest"
+    case $data in
+    unknown.bin) grep -q "nothing beside it says by which tokenizer; the plan is for $(printf %.8s "$digits")" "$folder/err" || fail "no note" ;;
+    *) ! grep -q tokenizer "$folder/err" || fail "$data: a word about the tokenizer" ;;
+    esac
+done
+expect "a plan without a tokenizer" 0 "" run plain pair.bin
+! grep -q tokenizer "$folder/err" || fail "a plan without a tokenizer says something of one"
+cmp -s "$folder/qwen.bin.digest" "$folder/unknown.bin.digest" || fail "the note changes the run"
+mend="pair.bin: its tokens are those of the tokenizer .*, and the plan is for $(printf %.8s "$digits")"
+expect "another tokenizer" 1 "$mend.*compile with --tokenizer .*pair.bin.tokenizer" run qwen pair.bin
+expect "the second file" 1 "$mend" run qwen qwen.bin --data "$folder/pair.bin"
+expect "firn data" 1 "$mend" "$FIRN" data "$folder/pair.bin" --plan "$folder/qwen" --pub "$PUB"
+mkdir "$folder/both"
+cp "$folder/qwen.bin" "$folder/qwen.bin.tokenizer" "$folder/both"
+expect "a folder" 0 "" run qwen both
+cmp -s "$folder/out" "$folder/qwen.bin.digest" || fail "the note in a folder is read as data"
+
+# --- evaluations ---
+
+expect "a checkpoint" 0 "" run qwen qwen.bin --checkpoint "$folder/state"
+compile qwen_eval eval --tokenizer $golden/qwen2.json
+compile pair_eval eval --tokenizer "$folder/pair.bin.tokenizer"
+expect "an evaluation" 0 "" "$FIRN" eval "$folder/qwen_eval" --pub "$PUB" --checkpoint "$folder/state" --data "$folder/qwen.bin" --quiet
+expect "an evaluation of another tokenizer" 3 "CHECKPOINT_OTHER_PREPROCESSING" "$FIRN" eval "$folder/pair_eval" --pub "$PUB" \
+    --checkpoint "$folder/state" --data "$folder/pair.bin" --quiet
+
+# --- what is refused ---
+
+expect "a larger tokenizer" 1 "has [0-9]* tokens, and the model of .* 100; enlarge vocab_size" "$FIRNC" compile "$folder/recipe.yaml" \
+    --mode train --key "$folder/key.key.pem" -o "$folder/none" --tokenizer $golden/qwen2.json --set trainer.init.model.vocab_size=100
+expect "a model without tokens" 1 "the model mlp reads no tokens; leave it out" "$FIRNC" compile compiler/recipes/small_mlp.yaml \
+    --mode train --key "$folder/key.key.pem" -o "$folder/none" --tokenizer $golden/qwen2.json
+for text in '' '12' "$(printf %.63s "$digits")g" "$(printf %.63s "$digits")Z" "$digits$digits"; do
+    printf '%s\n' "$text" >"$folder/bad.tokenizer"
+    expect "a damaged note, compiled" 1 "bad.tokenizer: " "$FIRNC" compile "$folder/recipe.yaml" --mode train \
+        --key "$folder/key.key.pem" -o "$folder/none" --tokenizer "$folder/bad.tokenizer"
+    printf '%s\n' "$text" >"$folder/unknown.bin.tokenizer"
+    expect "a damaged note, trained" 1 "unknown.bin.*" run qwen unknown.bin
+done
+[ ! -e "$folder/none" ] || fail "a refused plan was written"
+expect "a note over the text" 2 "which is read" "$FIRNC" tokens "$folder/bad.tokenizer" $pair -o "$folder/bad"
+
+# New ids never stand beside an older note.
+cp "$folder/pair.bin.tokenizer" "$folder/again.bin.tokenizer"
+encode again.bin --tokenizer $golden/qwen2.json
+cmp -s "$folder/again.bin.tokenizer" "$folder/qwen.bin.tokenizer" || fail "an older note stays"
+
+[ $failures -eq 0 ] && echo "text and model have one tokenizer" || exit 1
