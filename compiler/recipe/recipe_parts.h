@@ -24,7 +24,7 @@
 #define FIRNC_LOOP_KEYS_BELOW                                                                                          \
     FIRNC_BELOW("num_steps", "trainer.init.loop"), FIRNC_BELOW("max_steps", "trainer.init.loop"),                      \
         FIRNC_BELOW("num_epochs", "trainer.init.loop"), FIRNC_BELOW("eval_steps", "trainer.init.loop"),                \
-        FIRNC_BELOW("grad_accum_steps", "trainer.init.loop"), FIRNC_BELOW("check_loss", "trainer.init.loop"),         \
+        FIRNC_BELOW("grad_accum_steps", "trainer.init.loop"), FIRNC_BELOW("check_loss", "trainer.init.loop"),          \
         FIRNC_BELOW("micro_batch_order", "trainer.init.loop")
 #define FIRNC_DATA_KEYS_BELOW                                                                                          \
     FIRNC_BELOW("batch_size", "trainer.fit.train_dataloader"),                                                         \

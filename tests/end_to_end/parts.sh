@@ -41,6 +41,7 @@ make_plan outputs train 'trainer.fit.outputs=[logits]'
 make_plan rings train trainer.fit.train_dataloader.source=push trainer.fit.train_dataloader.ring=64
 make_plan clips train trainer.init.precision.max_gradient_norm=1.0
 make_plan counts train trainer.init.model.ignore_index=3 trainer.fit.train_dataloader.micro_batch_size=4
+make_plan tree train trainer.init.loop.micro_batch_order=tree trainer.fit.train_dataloader.micro_batch_size=2
 
 # --- what export writes ---
 
@@ -86,12 +87,13 @@ flushed_of() {
 rules_of() {
     "$BUILD/firnc" export "$folder/$1" --c | sed -n 's/^const firn_rule_parts firn_semantics_parts = //p'
 }
-[ "$(rules_of train)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = 0, .batch = 0};' ] || fail "the rules of train: $(rules_of train)"
-[ "$(rules_of eval)" = '{.metric = firn_semantics_check_metric, .output = 0, .rings = 0, .gathered = 0, .batch = 0};' ] || fail "the rules of eval: $(rules_of eval)"
-[ "$(rules_of outputs)" = '{.metric = 0, .output = firn_semantics_is_output, .rings = 0, .gathered = 0, .batch = 0};' ] || fail "the rules of outputs: $(rules_of outputs)"
-[ "$(rules_of rings)" = '{.metric = 0, .output = 0, .rings = firn_semantics_are_rings, .gathered = 0, .batch = 0};' ] || fail "the rules of rings: $(rules_of rings)"
-[ "$(rules_of clips)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = firn_semantics_is_gathered, .batch = 0};' ] || fail "the rules of clips: $(rules_of clips)"
-[ "$(rules_of counts)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = 0, .batch = firn_semantics_counts_batch};' ] || fail "the rules of counts: $(rules_of counts)"
+[ "$(rules_of train)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = 0, .batch = 0, .tree = 0};' ] || fail "the rules of train: $(rules_of train)"
+[ "$(rules_of eval)" = '{.metric = firn_semantics_check_metric, .output = 0, .rings = 0, .gathered = 0, .batch = 0, .tree = 0};' ] || fail "the rules of eval: $(rules_of eval)"
+[ "$(rules_of outputs)" = '{.metric = 0, .output = firn_semantics_is_output, .rings = 0, .gathered = 0, .batch = 0, .tree = 0};' ] || fail "the rules of outputs: $(rules_of outputs)"
+[ "$(rules_of rings)" = '{.metric = 0, .output = 0, .rings = firn_semantics_are_rings, .gathered = 0, .batch = 0, .tree = 0};' ] || fail "the rules of rings: $(rules_of rings)"
+[ "$(rules_of clips)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = firn_semantics_is_gathered, .batch = 0, .tree = 0};' ] || fail "the rules of clips: $(rules_of clips)"
+[ "$(rules_of counts)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = 0, .batch = firn_semantics_counts_batch, .tree = 0};' ] || fail "the rules of counts: $(rules_of counts)"
+[ "$(rules_of tree)" = '{.metric = 0, .output = 0, .rings = 0, .gathered = 0, .batch = 0, .tree = firn_semantics_is_tree};' ] || fail "the rules of tree: $(rules_of tree)"
 for plan in train counts; do
     batch=$("$BUILD/firnc" export "$folder/$plan" --c | sed -n 's/^const firn_batch_part \*const firn_batch = //p')
     [ "$plan $batch" = "train 0;" ] || [ "$plan $batch" = "counts &firn_batch_divisors;" ] || fail "the divisors of $plan: $batch"
@@ -106,8 +108,10 @@ refused 2 'would replace' "$BUILD/firnc" export "$folder/train" --c -o "$folder/
 "$BUILD/firn" train "$folder/train" --pub "$PUB" --data "$folder/data" --labels "$folder/labels" --steps 4 --quiet \
     --checkpoint "$folder/host" >"$folder/log"
 wanted=$("$BUILD/firn" digest "$folder/host" | grep -o '[0-9a-f]\{64\}' | head -n 1)
-counted=$("$BUILD/firn" train "$folder/counts" --pub "$PUB" --data "$folder/data" --labels "$folder/labels" --steps 4 --quiet |
-    grep -o '[0-9a-f]\{64\}')
+digest_of() {
+    "$BUILD/firn" train "$folder/$1" --pub "$PUB" --data "$folder/data" --labels "$folder/labels" --steps 4 --quiet |
+        grep -o '[0-9a-f]\{64\}'
+}
 for sealed in 0 1; do
     link() {
         make -s --no-print-directory BUILD="$BUILD" parts-runner TARGET=cortex-m7 FIRN_SEALED=$sealed PLANS="$2" PARTS="$1" \
@@ -123,13 +127,17 @@ for sealed in 0 1; do
         runtime/targets/emulated/run cortex-m7 "$program" >"$folder/got" 2>&1 ||
         fail "sealed $sealed, eval: $(cat "$folder/got")"
     grep -q '^result ' "$folder/got" || fail "sealed $sealed, eval: no result: $(cat "$folder/got")"
-    program=$(link counts "$folder/counts")
-    run "$folder/counts" >"$folder/got" 2>&1 || fail "sealed $sealed, counts: $(cat "$folder/got")"
-    grep -q "$counted" "$folder/got" || fail "sealed $sealed, counts: not the digest $counted: $(cat "$folder/got")"
+    for plan in counts tree; do
+        digest=$(digest_of $plan)
+        program=$(link $plan "$folder/$plan")
+        run "$folder/$plan" >"$folder/got" 2>&1 || fail "sealed $sealed, $plan: $(cat "$folder/got")"
+        grep -q "$digest" "$folder/got" || fail "sealed $sealed, $plan: not the digest $digest: $(cat "$folder/got")"
+    done
     program=$(link train "$folder/train")
     run "$folder/train" >"$folder/got" 2>&1 || fail "sealed $sealed: $(cat "$folder/got")"
     grep -q "$wanted" "$folder/got" || fail "sealed $sealed: not the digest $wanted: $(cat "$folder/got")"
     refused 3 'OP_UNKNOWN\|^KERNEL_MISSING' run "$folder/counts"
+    refused 3 'OP_UNKNOWN\|^KERNEL_MISSING' run "$folder/tree"
     unknown=OP_UNKNOWN
     [ $sealed -eq 0 ] || unknown=KERNEL_MISSING
     refused 3 "^$unknown" run "$folder/op"

@@ -1212,6 +1212,21 @@ def accumulate(kind, total, g, *, place=(0, 0, 0)):
     return [Tensor(kind, total.dims, g.values if place[2] == 0 else later)]
 
 
+def accumulate_tree(kind, total, g, lower=None, *, micro_batches, place=(0, 0, 0)):
+    """Level l holds the node that waits there for its right neighbour; the highest level is the total."""
+    size, last, node = total.elements, micro_batches - 1, list(g.values)
+    below = list(lower.values) if lower else []
+    levels = [below[at:at + size] for at in range(0, len(below), size)] + [list(total.values)]
+    at = 0
+    while at < len(levels) and (place[2] == last or place[2] >> at & 1):
+        if place[2] >> at & 1:
+            node = [add(a, b) for a, b in zip(levels[at], node)]
+        at += 1
+    levels[min(at, len(levels) - 1)] = node
+    outputs = [Tensor('float32', total.dims, levels[-1])]
+    return outputs + ([Tensor('float32', lower.dims, sum(levels[:-1], []))] if lower else [])
+
+
 def sum_of_squares(kind, g, partial, scale=None, *, index):
     u = divide(ONE, scale.values[0]) if scale else ONE
     values = list(partial.values)
@@ -2089,7 +2104,7 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
             'rotated rotary_dim interleaved groups stride dilation before after kernel height width padded '
             'dim0 dim1 dim2 dim3 dim4 dim5 dim6 dim7 '
             'axes keep last transpose_a transpose_b d0 d1 d2 d3 d4 d5 d6 d7 '
-            'order first count smallest extent add exclusive reverse relu reset_after loss samples').split()
+            'order first count smallest extent add exclusive reverse relu reset_after loss samples micro_batches').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
@@ -3303,6 +3318,21 @@ def scaled_norms():
              [g, partial, Tensor('float32', (1,), [parts.values[4]]), one(number(3))], index=4)
 
 
+def trees(kind):
+    """Each micro-step of five, and of the fewest that are a tree. What an earlier step has left is in the first one."""
+    total, lower = tensor('float32', 3, 5), tensor('float32', 6, 5)
+    for step in range(5):
+        g = tensor(kind, 3, 5)
+        if step == 2:
+            g = with_values(g, {2: NAN, 3: MINUS_ZERO, 4: INFINITY})
+        total, lower = case(f'{kind}_tree_{step}', 'accumulate_tree', 'float32', [total, g, lower], micro_batches=5,
+                            place=(9, 0, step))
+    total = tensor('float32', 17)
+    for step in range(2):
+        total, = case(f'{kind}_pair_{step}', 'accumulate_tree', 'float32', [total, tensor(kind, 17)], micro_batches=2,
+                      place=(9, 0, step))
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -3374,6 +3404,9 @@ def main():
     chance.seed(274)
     for kind in HALF_NAMES + ['float32']:
         short_batches(kind)
+    chance.seed(278)
+    for kind in HALF_NAMES + ['float32']:
+        trees(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')
