@@ -69,8 +69,7 @@ static bool adds_losses(const firn_instance *instance) {
 static int run_micro_batches(firn_instance *instance, step *step, float *batch_loss) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     float total = -0.0f; /* added to it, the first loss stays as it is, also -0 */
-    const bool added = adds_losses(instance),
-               tree = firn_fb_plan_micro_batch_order(instance->plan) == FIRN_FB_MICRO_BATCH_ORDER_TREE;
+    const bool added = adds_losses(instance), tree = firn_adds_tree != NULL && firn_adds_tree(instance->plan);
     int status = FIRN_OK;
     uint32_t micro = 0;
     if (added)

@@ -186,14 +186,18 @@ static void write_optional_list(FILE *out, const char *type, const char *table, 
     fprintf(out, "\nconst %s *const %s = %s;\n", type, table, any(needed, count) ? name : "0");
 }
 
+/* Whether the plans have an op that begins its output so. */
+static bool begins(const needs *n, firn_begins how) {
+    bool found = false;
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        found = found || (n->ops[i] && firn_op_at(i)->begins == how);
+    return found;
+}
+
 /* The semantic rules. Those of a tensor that is gathered are for ops that fill it element by element, and those
  * of a tree for the op that adds it up. */
 static void write_rules(FILE *out, const needs *n) {
-    bool gathered = false, tree = false;
-    for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        gathered = gathered || (n->ops[i] && firn_op_at(i)->begins == FIRN_BEGINS_partial);
-        tree = tree || (n->ops[i] && firn_op_at(i)->begins == FIRN_BEGINS_last);
-    }
+    const bool gathered = begins(n, FIRN_BEGINS_partial), tree = begins(n, FIRN_BEGINS_last);
     fprintf(out,
             "\nconst firn_rule_parts firn_semantics_parts = {.metric = %s, .output = %s, .rings = %s, .gathered = %s, "
             ".batch = %s, .tree = %s};\n",
@@ -218,6 +222,8 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
     fprintf(out, "const firn_batch_part *const firn_batch = %s;\n", n->batch ? "&firn_batch_divisors" : "0");
+    fprintf(out, "const firn_tree_rule firn_adds_tree = %s;\n",
+            begins(n, FIRN_BEGINS_last) ? "firn_plan_adds_tree" : "0");
     fprintf(out, "const firn_windows_part *const firn_windows = %s;\n", n->windows ? "&firn_windows_of_segments" : "0");
     fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_part_of_data" : "firn_all_data");
     fprintf(out, "const firn_weights_rule firn_initial_weights = %s;\n", n->weights ? "firn_copy_weights" : "0");

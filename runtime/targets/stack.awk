@@ -19,7 +19,7 @@
 #     runtime/open.c        the functions of runtime/parts/share.c, and firn_copy_plan
 #     runtime/sample.c      the functions of runtime/parts/windows.c, and those of data_part.c, which windows.c calls, too;
 #                           the function of runtime/parts/count_batch.c that says which inputs are read
-#     runtime/step.c        the function of runtime/parts/count_batch.c that counts, which calls firn_samples_fill
+#     runtime/step.c        the function of runtime/parts/count_batch.c that counts, which calls firn_samples_fill; firn_plan_adds_tree
 #     runtime/initialise.c  the kernel, and firn_copy_weights
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
@@ -96,7 +96,7 @@ function may_mean(caller, title, kernel_file,    from) {
     if (from == "plan/checks/semantics_fields.c")
         return title ~ /^firn_semantics_(check_metric|is_output)$/
     if (from == "plan/checks/semantics_flow.c")
-        return title == "firn_semantics_is_gathered"
+        return title ~ /^firn_semantics_is_(gathered|tree)$/
     if (from ~ /^runtime\/kernels\/optimizers/ && original(caller) ~ /^walk_(blocks|run)$/)
         return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_run$/ && !(title in called)
     if (from ~ /^runtime\/kernels\/block_sum/ && original(caller) == "sum_blocks")
@@ -112,7 +112,7 @@ function may_mean(caller, title, kernel_file,    from) {
     if (from == "runtime/sample.c" && file[title] == "runtime/parts/count_batch.c")
         return original(title) == "reads"
     if (from == "runtime/step.c")
-        return file[title] == "runtime/parts/count_batch.c" && is_static(title)
+        return (file[title] == "runtime/parts/count_batch.c" && is_static(title)) || title == "firn_plan_adds_tree"
     if (from == "runtime/parts/count_batch.c")
         return title == "firn_samples_fill"
     if (from ~ /^runtime\/(sample|parts\/windows)\.c$/)
