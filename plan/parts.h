@@ -35,8 +35,8 @@ typedef struct firn_rule_parts {
     bool (*gathered)(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first);
     /* The losses of a plan with the phase count: each divisor is found there, and the plan's loss has one. */
     bool (*batch)(const firn_fb_plan_record *plan);
-    /* The ops of a plan whose micro-batches are added as a tree. first_touches: the first op that uses each tensor
-     * which is not state. */
+    /* The ops of a plan whose micro-batches are added as a tree, and that no other plan has the op that adds them.
+     * first_touches: the first op that uses each tensor which is not state. */
     bool (*tree)(const firn_fb_plan_record *plan, const uint32_t *first_touches);
 } firn_rule_parts;
 extern const firn_rule_parts firn_semantics_parts;

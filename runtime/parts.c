@@ -12,7 +12,7 @@ const firn_metric_part *const firn_metric_parts = all_metrics;
 
 const firn_sharing_part *const firn_sharing = &firn_sharing_parameters;
 const firn_batch_part *const firn_batch = &firn_batch_divisors;
-const firn_tree_rule firn_adds_tree = firn_plan_adds_tree;
+const firn_loss_rule firn_loss_follows = firn_loss_follows_in_tree;
 const firn_windows_part *const firn_windows = &firn_windows_of_segments;
 const firn_data_part_rule firn_data_part = firn_part_of_data;
 const firn_plan_copy firn_plan_copier = firn_copy_plan;

@@ -53,11 +53,11 @@ typedef struct firn_batch_part {
 extern const firn_batch_part firn_batch_divisors;
 extern const firn_batch_part *const firn_batch;
 
-/* Whether the micro-batches of a plan are added as a tree; NULL: this build does not have the op that adds them, and
- * opens no such plan. */
-typedef bool (*firn_tree_rule)(firn_fb_plan plan);
-extern const firn_tree_rule firn_adds_tree;
-bool firn_plan_adds_tree(firn_fb_plan plan);
+/* Whether micro-batch number `micro` leaves no loss, because the plan adds them as a tree and others follow; NULL: this
+ * build does not have the op that adds them, and opens no such plan. */
+typedef bool (*firn_loss_rule)(firn_fb_plan plan, uint32_t micro);
+extern const firn_loss_rule firn_loss_follows;
+bool firn_loss_follows_in_tree(firn_fb_plan plan, uint32_t micro);
 
 /* The use of another instance's parameters; NULL: not in this build. Both functions are given an open owner. */
 typedef struct firn_sharing_part {

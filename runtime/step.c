@@ -69,7 +69,7 @@ static bool adds_losses(const firn_instance *instance) {
 static int run_micro_batches(firn_instance *instance, step *step, float *batch_loss) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     float total = -0.0f; /* added to it, the first loss stays as it is, also -0 */
-    const bool added = adds_losses(instance), tree = firn_adds_tree != NULL && firn_adds_tree(instance->plan);
+    const bool added = adds_losses(instance);
     int status = FIRN_OK;
     uint32_t micro = 0;
     if (added)
@@ -83,7 +83,7 @@ static int run_micro_batches(firn_instance *instance, step *step, float *batch_l
         step->cursor += samples_of(instance);
         instance->moment = (firn_moment){step->global_step, micro};
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH);
-        if (tree && micro + 1 < micro_batches)
+        if (firn_loss_follows != NULL && firn_loss_follows(instance->plan, micro))
             continue;
         const float loss = *instance->bound.loss;
         total += loss;

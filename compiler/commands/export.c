@@ -222,8 +222,8 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
     fprintf(out, "const firn_batch_part *const firn_batch = %s;\n", n->batch ? "&firn_batch_divisors" : "0");
-    fprintf(out, "const firn_tree_rule firn_adds_tree = %s;\n",
-            begins(n, FIRN_BEGINS_last) ? "firn_plan_adds_tree" : "0");
+    fprintf(out, "const firn_loss_rule firn_loss_follows = %s;\n",
+            begins(n, FIRN_BEGINS_last) ? "firn_loss_follows_in_tree" : "0");
     fprintf(out, "const firn_windows_part *const firn_windows = %s;\n", n->windows ? "&firn_windows_of_segments" : "0");
     fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_part_of_data" : "firn_all_data");
     fprintf(out, "const firn_weights_rule firn_initial_weights = %s;\n", n->weights ? "firn_copy_weights" : "0");

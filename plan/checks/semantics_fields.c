@@ -34,7 +34,6 @@ static bool are_loss_seeds(const firn_fb_plan_record *plan) {
 
 static bool may_train(const firn_fb_plan_record *plan) {
     return plan->micro_batches >= 1 && plan->metrics_count == 0 && plan->loss != FIRN_ABSENT && are_loss_seeds(plan) &&
-           (!firn_semantics_adds_tree(plan) || (firn_semantics_parts.tree != NULL && plan->micro_batches >= 2)) &&
            (!plan->losses_added || (firn_semantics_parts.batch != NULL && firn_semantics_parts.batch(plan)));
 }
 
@@ -43,8 +42,8 @@ static bool may_train(const firn_fb_plan_record *plan) {
 static bool may_evaluate(const firn_fb_plan_record *plan) {
     const uint32_t of_training = plan->learning_rate & plan->loss_scale & plan->at_floor & plan->global_step &
                                  plan->optimizer_step & plan->finite & plan->gradient_norm;
-    return of_training == FIRN_ABSENT && plan->micro_batches == 1 && !firn_semantics_adds_tree(plan) &&
-           plan->schedules_count == 0 && !(plan->check_loss && plan->loss == FIRN_ABSENT);
+    return of_training == FIRN_ABSENT && plan->micro_batches == 1 && plan->schedules_count == 0 &&
+           !(plan->check_loss && plan->loss == FIRN_ABSENT);
 }
 
 /* --- sampler and inputs ----------------------------------------------------------------------------------------- */

@@ -103,14 +103,10 @@ static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *
 }
 
 /* An op that fills one element of a tensor may not stand in an update, because a skipped step would leave out this
- * element alone. One whose outputs are whole behind the last micro-batch is for plans whose micro-batches are added as
- * a tree, where semantics_tree.c checks who uses them. */
+ * element alone. */
 static bool op_is_legal(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint32_t n, uint8_t phase) {
     const firn_op_info *info = info_of(op);
     if (info->begins == FIRN_BEGINS_partial && phase == FIRN_FB_PHASE_KIND_UPDATE)
-        return false;
-    if (info->begins == FIRN_BEGINS_last &&
-        !(phase == FIRN_FB_PHASE_KIND_MICRO_BATCH && firn_semantics_adds_tree(plan)))
         return false;
     for (uint32_t i = 0; i < op->inputs_count; i++) {
         const uint32_t input = firn_semantics_base(plan, op->inputs[i]);
@@ -235,7 +231,9 @@ static bool contents_are_written(const firn_fb_plan_record *plan, uint32_t *firs
     find_first_touches(plan, first_touches);
     for (uint32_t i = state_tensors; written && i < plan->tensors_count; i++)
         written = has_contents(plan, i, first_touches[i - state_tensors]);
-    return written && (!firn_semantics_adds_tree(plan) || firn_semantics_parts.tree(plan, first_touches));
+    if (firn_semantics_parts.tree != NULL)
+        return written && firn_semantics_parts.tree(plan, first_touches);
+    return written && plan->micro_batch_order == FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL;
 }
 
 /* --- bytes that two tensors share ------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static bool begins_outputs(const first_uses *uses, const firn_fb_op_record *op, 
 static bool fits(const first_uses *uses, const firn_fb_op_record *op, uint8_t phase, uint32_t n) {
     const uint16_t tree = FIRN_OP_accumulate_tree;
     if (phase != FIRN_FB_PHASE_KIND_MICRO_BATCH)
-        return true;
+        return op->code != tree;
     if (op->code == FIRN_OP_accumulate || are_begun_by_another(uses, op->inputs, op->inputs_count, tree, n) ||
         are_begun_by_another(uses, op->outputs, op->outputs_count, tree, n))
         return false;
@@ -50,11 +50,14 @@ static bool fits(const first_uses *uses, const firn_fb_op_record *op, uint8_t ph
 
 bool firn_semantics_is_tree(const firn_fb_plan_record *plan, const uint32_t *first_touches) {
     const first_uses uses = {plan, first_touches};
+    const bool tree = firn_semantics_adds_tree(plan);
     uint8_t phase;
     firn_fb_op_record op;
-    bool good = firn_semantics_has_one_writer(plan, plan->loss, FIRN_OP_accumulate_tree, FIRN_ACCUMULATE_TREE_OUT_TOTAL,
-                                              FIRN_FB_PHASE_KIND_MICRO_BATCH, &op);
+    bool good =
+        !tree || (plan->micro_batches >= 2 &&
+                  firn_semantics_has_one_writer(plan, plan->loss, FIRN_OP_accumulate_tree,
+                                                FIRN_ACCUMULATE_TREE_OUT_TOTAL, FIRN_FB_PHASE_KIND_MICRO_BATCH, &op));
     for (uint32_t n = 0; good && firn_semantics_read_op(plan, n, &op, &phase); n++)
-        good = fits(&uses, &op, phase, n);
+        good = tree ? fits(&uses, &op, phase, n) : op.code != FIRN_OP_accumulate_tree;
     return good;
 }

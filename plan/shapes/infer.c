@@ -161,8 +161,7 @@ static void set_output(firn_op_signature *s, firn_shape *output, const firn_oper
 static bool set_outputs(firn_op_signature *s, const firn_op_info *info, const letters *l) {
     for (uint8_t i = 0; i < s->output_count; i++) {
         const firn_operand *operand = firn_op_output(info, i);
-        const bool of_rows = operand->form == FIRN_FORM_ROWS || operand->form == FIRN_FORM_ROW_VALUES;
-        if (!type_fits(s->outputs[i].type, operand, s) || (of_rows && l->rows == NULL))
+        if (!type_fits(s->outputs[i].type, operand, s))
             return false;
         set_output(s, &s->outputs[i], operand, l);
     }

@@ -1,7 +1,8 @@
-/* The order of the micro-batches of a step, for plans that may add them as a tree. Reached only through firn_adds_tree:
- * a firmware without such plans leaves it out. */
+/* When the loss of a step is there, for plans that may add their micro-batches as a tree. Reached only through
+ * firn_loss_follows: a firmware without such plans leaves it out. */
 #include "runtime/parts.h"
 
-bool firn_plan_adds_tree(firn_fb_plan plan) {
-    return firn_fb_plan_micro_batch_order(plan) == FIRN_FB_MICRO_BATCH_ORDER_TREE;
+bool firn_loss_follows_in_tree(firn_fb_plan plan, uint32_t micro) {
+    return firn_fb_plan_micro_batch_order(plan) == FIRN_FB_MICRO_BATCH_ORDER_TREE &&
+           micro + 1 < firn_fb_plan_micro_batches(plan);
 }

@@ -19,7 +19,7 @@
 #     runtime/open.c        the functions of runtime/parts/share.c, and firn_copy_plan
 #     runtime/sample.c      the functions of runtime/parts/windows.c, and those of data_part.c, which windows.c calls, too;
 #                           the function of runtime/parts/count_batch.c that says which inputs are read
-#     runtime/step.c        the function of runtime/parts/count_batch.c that counts, which calls firn_samples_fill; firn_plan_adds_tree
+#     runtime/step.c        the function of runtime/parts/count_batch.c that counts, which calls firn_samples_fill; firn_loss_follows_in_tree
 #     runtime/initialise.c  the kernel, and firn_copy_weights
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
@@ -112,7 +112,7 @@ function may_mean(caller, title, kernel_file,    from) {
     if (from == "runtime/sample.c" && file[title] == "runtime/parts/count_batch.c")
         return original(title) == "reads"
     if (from == "runtime/step.c")
-        return (file[title] == "runtime/parts/count_batch.c" && is_static(title)) || title == "firn_plan_adds_tree"
+        return (file[title] == "runtime/parts/count_batch.c" && is_static(title)) || title == "firn_loss_follows_in_tree"
     if (from == "runtime/parts/count_batch.c")
         return title == "firn_samples_fill"
     if (from ~ /^runtime\/(sample|parts\/windows)\.c$/)
