@@ -131,28 +131,18 @@ static bool accesses_are_legal(const firn_fb_plan_record *plan) {
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
-/* Whether an op that is in no phase of this kind writes a tensor that is not a view. */
-static __attribute__((noinline)) bool is_written_outside(const firn_fb_plan_record *plan, uint8_t kind,
-                                                         uint32_t tensor) {
-    bool written = false;
-    uint8_t phase;
-    firn_fb_op_record op;
-    for (uint32_t n = 0; firn_semantics_read_op(plan, n, &op, &phase); n++)
-        written |= phase != kind && firn_semantics_writes(plan, &op, tensor);
-    return written;
-}
-
-/* Whether bookkeep uses a tensor that is not a view. Ops of other phases are not read: this is asked of each tensor of
- * an update. */
-static __attribute__((noinline)) bool is_used_in_bookkeep(const firn_fb_plan_record *plan, uint32_t tensor) {
+/* Whether ops use a tensor that is not a view: inside phases of a kind read or write it, or outside them write it.
+ * Other ops are not even decoded, because this is asked of each tensor of an update. */
+static __attribute__((noinline)) bool is_used(const firn_fb_plan_record *plan, uint32_t tensor, uint8_t kind,
+                                              bool inside) {
     uint8_t phase;
     firn_fb_op table;
     firn_fb_op_record op;
     for (uint32_t n = 0; firn_semantics_op(plan->table, n, &table, &phase); n++) {
-        if (phase != FIRN_FB_PHASE_KIND_BOOKKEEP)
+        if ((phase == kind) != inside)
             continue;
         firn_fb_op_read(table, &op);
-        if (firn_semantics_reads(plan, &op, tensor) || firn_semantics_writes(plan, &op, tensor))
+        if (firn_semantics_writes(plan, &op, tensor) || (inside && firn_semantics_reads(plan, &op, tensor)))
             return true;
     }
     return false;
@@ -171,13 +161,12 @@ static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record
     if (!firn_semantics_read_op(plan, first, &op, &phase) || !firn_semantics_writes(plan, &op, index))
         return false;
     /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
-    if (phase == FIRN_FB_PHASE_KIND_UPDATE && is_used_in_bookkeep(plan, index))
+    if (phase == FIRN_FB_PHASE_KIND_UPDATE && is_used(plan, index, FIRN_FB_PHASE_KIND_BOOKKEEP, true))
         return false;
     /* What derive leaves to the steps, or count to the micro-batches, has to outlive them, and no other phase writes
      * it. */
     if ((phase == FIRN_FB_PHASE_KIND_DERIVE || phase == FIRN_FB_PHASE_KIND_COUNT) &&
-        ((!persistent && firn_semantics_phase_of(plan, tensor->last) != phase) ||
-         is_written_outside(plan, phase, index)))
+        ((!persistent && firn_semantics_phase_of(plan, tensor->last) != phase) || is_used(plan, index, phase, false)))
         return false;
     if (!firn_semantics_reads(plan, &op, index))
         return true;
@@ -231,9 +220,9 @@ static bool contents_are_written(const firn_fb_plan_record *plan, uint32_t *firs
     find_first_touches(plan, first_touches);
     for (uint32_t i = state_tensors; written && i < plan->tensors_count; i++)
         written = has_contents(plan, i, first_touches[i - state_tensors]);
-    if (firn_semantics_parts.tree != NULL)
-        return written && firn_semantics_parts.tree(plan, first_touches);
-    return written && plan->micro_batch_order == FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL;
+    if (firn_semantics_parts.tree == NULL)
+        return written && !firn_semantics_adds_tree(plan);
+    return written && firn_semantics_parts.tree(plan, first_touches);
 }
 
 /* --- bytes that two tensors share ------------------------------------------------------------------------------- */

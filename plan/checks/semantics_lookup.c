@@ -116,7 +116,7 @@ uint32_t firn_semantics_schedule_of(const firn_fb_plan_record *plan, uint32_t te
 }
 
 bool firn_semantics_is_filled(const firn_fb_plan_record *plan, uint32_t tensor) {
-    return firn_semantics_input_of(plan, tensor) < plan->inputs_count ||
-           firn_semantics_schedule_of(plan, tensor) < plan->schedules_count ||
-           (tensor != FIRN_ABSENT && firn_fb_sampler_counted(firn_fb_plan_sampler(plan->table)) == tensor);
+    return firn_fb_sampler_counted(firn_fb_plan_sampler(plan->table)) == tensor ||
+           firn_semantics_input_of(plan, tensor) < plan->inputs_count ||
+           firn_semantics_schedule_of(plan, tensor) < plan->schedules_count;
 }

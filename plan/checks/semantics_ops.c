@@ -133,7 +133,7 @@ static bool are_indices(const firn_fb_plan_record *plan, const firn_fb_op_record
     const uint32_t indices = firn_semantics_base(plan, op->inputs[info->index_operand]);
     const uint32_t input = firn_semantics_input_of(plan, indices);
     return input < plan->inputs_count &&
-           (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan->table, input)) <= rows + s->ignored_labels;
+           (int64_t)(firn_fb_input_limit(firn_fb_plan_inputs_at(plan->table, input)) - s->ignored_labels) <= rows;
 }
 
 /* --- one op, every op ------------------------------------------------------------------------------------------- */

@@ -189,6 +189,14 @@ static void make_language_models(compiled_plan *plans) {
         set_precision(&recipe, (firn_type)i, 1, i == 1, i == 1 ? FIRNC_DYNAMIC : 1, 0, 0);
         make(plans, &recipe, "logits by blocks of rows");
     }
+    static const uint32_t batches[] = {4, 6, 10}; /* a tree of 2 micro-batches, which has no levels, of 3 and of 5 */
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+        test_recipe recipe = small_gpt2();
+        recipe.job.tree = true;
+        recipe.job.data.batch_size = batches[i];
+        set_precision(&recipe, (firn_type)i, 1, false, i == 1 ? FIRNC_DYNAMIC : 1, 1.0f, 0);
+        make(plans, &recipe, "micro-batches as a tree");
+    }
     for (int i = 0; i < 4; i++) {
         test_recipe recipe = small_gpt2();
         recipe.job.mode = FIRNC_EVAL;

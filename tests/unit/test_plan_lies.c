@@ -20,6 +20,7 @@
 #define SEED        13u
 #define OUTPUT_MOST (1u << 21)
 #define CLASSES_MAX 512
+#define MICRO_MOST  50u
 
 /* Fields that inspect shows and that do not act in these runs. Names of inputs are for people, and roles tell what
  * memory is for. The others act, but not here: a label is no part of what a model judges, how long memory is kept
@@ -174,7 +175,10 @@ static void try(uint32_t which, uint32_t class) {
     tally *t = &tallies[class];
     native_plan_find(&native);
     firn_header header = compiled_plan_header(&plans[which]);
-    if (change(&native, class, &spot) && sealed_plan_make(&plan, &plans[which], &native, &header)) {
+    const bool changed = change(&native, class, &spot);
+    if (native.plan->micro_batches > MICRO_MOST) /* a plan that adds losses may have any number, and a step of them */
+        native.plan->micro_batches = MICRO_MOST;
+    if (changed && sealed_plan_make(&plan, &plans[which], &native, &header)) {
         if (sealed_plan_check(&plan) != FIRN_OK) {
             t->refused++;
         } else {
