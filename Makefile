@@ -73,6 +73,9 @@ IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
 HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/tables/*.c plan/keys/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/manual/*.c runtime/program/*.c))
+# What firn-mpi has beside them: steps that several processes share, and MPI, which only that program needs.
+RANKS_SOURCES := $(wildcard runtime/ranks/*.c)
+MPI_SOURCES := $(wildcard runtime/mpi/*.c)
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
 COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c))
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
@@ -353,7 +356,7 @@ $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $
 $(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o $(ONNX_READER)
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
-$(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
+$(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES) $(RANKS_SOURCES))
 $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/support.a:
 	$(call say,$@)
 	@mkdir -p $(@D)
@@ -368,11 +371,23 @@ $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) 
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ $(HOST_LIBRARIES) -lm
 
+# MPICC is Open MPI's compiler, which is only asked for the flags of its headers and libraries.
+MPICC ?= mpicc
+$(call object,runtime/mpi/transport.c): private CFLAGS += $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile 2>/dev/null))
+$(BUILD)/firn-mpi: $(call object,$(MPI_SOURCES) $(RANKS_SOURCES) $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
+	$(call say,$@)
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ $(HOST_LIBRARIES) $(shell $(MPICC) --showme:link) -lm
+
+.PHONY: mpi
+mpi: ## build/firn-mpi beside the others, which runs train and eval on several machines by mpirun (runtime/SCALING.md)
+	@.packages/install mpi
+	@$(MAKE) --no-print-directory all $(BUILD)/firn-mpi
+
 # Sources that include headers of other packages are compiled after the check for these packages.
 .PHONY: packages
 packages:
 	@OBJCOPY='$(OBJCOPY)' .packages/check $(CC) $(CFLAGS_EXTRA)
-$(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(FIRNC_SOURCES) compiler/commands/main.c): | packages
+$(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(RANKS_SOURCES) $(MPI_SOURCES) $(FIRNC_SOURCES) compiler/commands/main.c): | packages
 
 .PHONY: all build
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)

@@ -25,7 +25,22 @@ enum {
 #define CLI_THREADS_MAX 256
 #define CLI_KEYS_MAX    32
 
+struct cli_session;
+
+/* What firn-mpi does with all its ranks in place of what firn does alone. */
+typedef struct cli_ranks {
+    void *context;
+    /* Called when plan and data of a session are open. Returns CLI_OK or, after a message, another exit code. */
+    int (*opened)(void *context, struct cli_session *session);
+    /* firn_train_step and firn_eval_step; the latter may take several batches. */
+    int (*train_step)(void *context, struct cli_session *session, firn_step_report *report);
+    int (*eval_step)(void *context, struct cli_session *session);
+    /* firn_host_data_fault for the data as another rank has them. */
+    const char *(*fault)(void *context, char *text, size_t size);
+} cli_ranks;
+
 typedef struct cli_options {
+    const cli_ranks *ranks; /* NULL: firn */
     const char *command;
     const char *file;               /* the plan or the checkpoint */
     const char *keys[CLI_KEYS_MAX]; /* --pub; the plan's header says which of them signed it */
@@ -234,6 +249,16 @@ int cli_exit_code(int error);
 
 /* Stores which parts of the data files are wanted: members of archives, and columns of tables. */
 void cli_want_parts(firn_host_wanted *wanted, const cli_options *options);
+
+/* --- steps.c: what one process does alone, and firn-mpi with all ranks --- */
+
+/* Says that plan and data are open. Returns CLI_OK or, after a message, another exit code. */
+int cli_opened(cli_session *session);
+/* Run a step. Return FIRN_OK or an error of the library. */
+int cli_train_step(cli_session *session, firn_step_report *report);
+int cli_eval_step(cli_session *session);
+/* Returns the name of the data file at fault, and writes what is wrong with it. NULL: none is. */
+const char *cli_data_fault(const cli_session *session, char *text, size_t size);
 
 /* --- plan.c: what the library does not say of an open plan --- */
 

@@ -17,7 +17,7 @@ int cli_evaluate(cli_session *session) {
     int error = FIRN_OK;
     while (error == FIRN_OK && !cli_signals_came()) {
         cli_numbers_begin_step(session);
-        error = firn_eval_step(&session->firn, cli_source(session));
+        error = cli_eval_step(session);
         if (error == FIRN_OK)
             error = cli_session_confirm(session);
     }

@@ -217,7 +217,7 @@ static const char *mend_of_kernels(const cli_session *session, char *text, size_
 /* Names the data file that could not be read or was changed. */
 static int refuse_source(const cli_session *session) {
     char fault[200] = "cannot be read to its end";
-    const char *file = firn_host_data_fault(&session->data, fault, sizeof fault);
+    const char *file = cli_data_fault(session, fault, sizeof fault);
     firn_host_fail(file != NULL ? file : session->options->data[0],
                    "%s (%s), so there is no result; run again where nobody changes it", fault,
                    firn_error_name(FIRN_ERROR_SOURCE));
@@ -555,14 +555,19 @@ int cli_session_begin_beside(cli_session *session, cli_options *options, const c
     if (options->eval_data_count == 0)
         leave_out_streams(options, &session->info);
     status = begin_data(session, owner);
-    return status == CLI_OK ? take_order(session, owner) : status;
+    if (status == CLI_OK)
+        status = take_order(session, owner);
+    return status == CLI_OK ? cli_opened(session) : status;
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
-    const int status = begin_plan(session, options);
+    int status = begin_plan(session, options);
     if (status != CLI_OK)
         return status;
-    return session->info.eval == eval ? begin_data(session, NULL) : cli_error(session, FIRN_ERROR_WRONG_MODE);
+    if (session->info.eval != eval)
+        return cli_error(session, FIRN_ERROR_WRONG_MODE);
+    status = begin_data(session, NULL);
+    return status == CLI_OK ? cli_opened(session) : status;
 }
 
 int cli_session_begin_alone(cli_session *session, const cli_options *options) {

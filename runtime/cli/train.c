@@ -169,7 +169,7 @@ static int run_step(run *run, uint64_t *step) {
     cli_numbers_begin_step(&run->session);
     int error = cli_push_batch(&run->session, *step);
     if (error == FIRN_OK)
-        error = firn_train_step(&run->session.firn, cli_source(&run->session), &report);
+        error = cli_train_step(&run->session, &report);
     double now = cli_seconds();
     bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
     *step = done ? report.global_step : *step;
@@ -286,7 +286,7 @@ static int save_at_end(run *run, int status, uint64_t step) {
 /* Returns the data file that is at fault, of the training or of its evaluations, and writes what is wrong with it.
  * NULL: none is. */
 static const char *fault_of_data(const run *run, char *text, size_t size) {
-    const char *file = firn_host_data_fault(&run->session.data, text, size);
+    const char *file = cli_data_fault(&run->session, text, size);
     return file == NULL && run->validation.on ? firn_host_data_fault(&run->validation.session.data, text, size) : file;
 }
 

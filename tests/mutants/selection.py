@@ -14,7 +14,7 @@ LOOPS = {1: "test", 2: "all"}
 # The goals of make for the words of tests/check, which tests/end_to_end/packages.sh compares with these; boards, oracle,
 # python and tools are built by the scripts or not at all. None: the sanitized build has them.
 NEEDS = {"onnx_run": ["tests/onnx_run"], "runner": ["runner"], "signing": ["libsigning.a"], "bench": ["firn-bench"],
-         "boards": [], "oracle": [], "python": [], "tools": [], "fuzz": None}
+         "boards": [], "oracle": [], "python": [], "tools": [], "mpi": [], "fuzz": None}
 # The same for words whose goals depend on the loop.
 OTHER_COMPILERS = {"test": {"cover": ["cover"], "variants": ["cover"], "aarch64": []},
                    "all": {"cover": ["cover"], "variants": ["variants"], "aarch64": ["aarch64"]}}

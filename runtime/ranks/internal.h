@@ -1,0 +1,120 @@
+/* What the files of this folder share. */
+#ifndef FIRN_RANKS_INTERNAL_H
+#define FIRN_RANKS_INTERNAL_H
+
+#include "runtime/instance.h"
+#include "runtime/ranks/ranks.h"
+#include "runtime/ranks/segments.h"
+#include "runtime/step.h"
+
+/* --- ops that a rank does not simply run (cut.c) ------------------------------------------------------------------ */
+
+/* What a rank does with an op of a phase that is shared. */
+typedef enum firn_ranks_way {
+    FIRN_RANKS_RUN,  /* it runs the op */
+    FIRN_RANKS_TREE, /* it runs the op with the number that the micro-batch has in its segment */
+    FIRN_RANKS_KEEP, /* it keeps what the op reads, and all ranks run the op later, for each micro-batch in order */
+    FIRN_RANKS_ADD   /* the op adds integers: rank 0 runs it, and adds what the others have counted */
+} firn_ranks_way;
+
+/* Bytes of the arena or the state, and where they lie in a record. */
+typedef struct firn_ranks_part {
+    void *data;
+    size_t bytes, offset;
+} firn_ranks_part;
+
+/* An op that is kept or added, and its parts of the record. */
+typedef struct firn_ranks_op {
+    uint32_t number; /* in the phase */
+    uint32_t first, count;
+    firn_ranks_way way;
+} firn_ranks_op;
+
+/* A phase that ranks share: what a micro-batch leaves for others is a record. */
+typedef struct firn_ranks_cut {
+    uint8_t kind; /* of the phase */
+    uint8_t *ways;
+    firn_ranks_op *ops;
+    firn_ranks_part *parts;
+    uint32_t op_count, part_count;
+    size_t record;
+} firn_ranks_cut;
+
+/* Cuts a phase. Returns NULL, or why it cannot be cut. The cut is freed in any case. */
+const char *firn_ranks_cut_begin(firn_ranks_cut *cut, firn_instance *instance, uint8_t kind);
+void firn_ranks_cut_end(firn_ranks_cut *cut);
+
+/* Runs the phase for a micro-batch, whose inputs are filled and which instance->moment names, and fills its record.
+ * local: its number in the segment. adds: the integers that ops add are left in the state, and not in the record. */
+void firn_ranks_cut_run(const firn_ranks_cut *cut, firn_instance *instance, uint32_t local, bool adds, uint8_t *record);
+/* Runs the ops that were kept for the micro-batch of a record; others_added: and adds its integers. */
+void firn_ranks_cut_replay(const firn_ranks_cut *cut, firn_instance *instance, const uint8_t *record,
+                           bool others_added);
+
+/* Runs ops of a phase that follow each other. */
+void firn_ranks_run_ops(firn_instance *instance, uint8_t kind, uint32_t first, uint32_t count);
+
+/* --- tensors as one row of elements (row.c) ----------------------------------------------------------------------- */
+
+/* A tensor, and where it begins in the row. */
+typedef struct firn_ranks_tensor {
+    float *data;
+    float *lower; /* of a gradient: the levels of the tree below its top, or NULL */
+    uint64_t first, elements;
+} firn_ranks_tensor;
+
+typedef struct firn_ranks_row {
+    firn_ranks_tensor *tensors;
+    uint32_t count;
+    uint64_t elements;
+} firn_ranks_row;
+
+/* Where the elements of one row lie: in its tensors, on a level of the tree, or elsewhere. */
+typedef struct firn_ranks_node {
+    float *kept;    /* all elements, or NULL: they lie in the tensors */
+    uint32_t level; /* of the tree; UINT32_MAX: its top */
+} firn_ranks_node;
+
+/* Returns elements [first, first + count) of a row: where they lie, if that is one run that is a multiple of
+ * `alignment`, or copied to `room`. */
+float *firn_ranks_row_view(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
+                           size_t alignment, float *room);
+/* Copies elements to the tops of the tensors, or to a node that was kept. */
+void firn_ranks_row_store(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
+                          const float *from);
+
+/* --- the ranks ---------------------------------------------------------------------------------------------------- */
+
+enum { FIRN_RANKS_HEAD_BYTES = 64 }; /* in front of the record of an evaluation */
+
+struct firn_ranks {
+    firn_instance *instance;
+    firn *firn;
+    const firn_ranks_transport *transport;
+    uint32_t micro_batches;
+    firn_ranks_share own;         /* micro-batches */
+    firn_ranks_cut batch, count;  /* train: the phases micro_batch and count; eval: the phase evaluate, and nothing */
+    uint8_t *records;             /* train: of all micro-batches; eval: of a batch of each rank */
+    firn_ranks_row gradients;     /* the sums of a step */
+    firn_ranks_segment *segments; /* of all ranks, in order */
+    uint32_t segment_count;       /* of all ranks */
+    uint32_t first_segment, mine; /* of this rank */
+    firn_ranks_node *nodes;       /* of the segments of this rank */
+    float *kept;                  /* of all of them but the last */
+    uint64_t chunk;               /* elements that are exchanged at a time, of each rank's range */
+    float *received, *packed;     /* a chunk of each segment; of each message */
+    float **views;                /* where the chunk of each segment lies */
+    firn_ranks_messages out, in;  /* room for the messages of an exchange */
+    firn_ranks_volume volume;
+};
+
+/* Appends a message to ranks->out or ranks->in. Nothing is sent where count is 0. */
+void firn_ranks_send(firn_ranks *ranks, uint32_t peer, const void *bytes, uint64_t count, firn_ranks_cause cause);
+void firn_ranks_receive(firn_ranks *ranks, uint32_t peer, void *bytes, uint64_t count);
+/* Exchanges what was appended. */
+void firn_ranks_exchange(firn_ranks *ranks);
+
+/* Adds up the nodes of all ranks, and gives every rank the sums. */
+void firn_ranks_reduce(firn_ranks *ranks);
+
+#endif

@@ -1,0 +1,298 @@
+/* Tests runtime/ranks over threads in place of MPI: the nodes that ranks add up make the tree of NUMERICS.md for every
+ * number of ranks, and a run that is shared has the state, the losses and the metric of one process. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/firnc.h"
+#include "runtime/ranks/ranks.h"
+#include "runtime/ranks/segments.h"
+#include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_test.h"
+
+enum { MOST = 33, RANKS = 7, TEXT = 400 };
+
+/* --- the tree ----------------------------------------------------------------------------------------------------- */
+
+static void join(char *text, const char *left, const char *right) {
+    char sum[2 * TEXT + 3];
+    snprintf(sum, sizeof sum, "(%s%s)", left, right);
+    assert_true(strlen(sum) < TEXT);
+    strcpy(text, sum);
+}
+
+/* Node (level, index) of the tree over leaves 1, 2, ... as a text of sums; "" beyond the last leaf. */
+static void write_node(uint32_t level, uint32_t index, uint32_t leaves, char *text) {
+    char left[TEXT], right[TEXT];
+    text[0] = 0;
+    if ((uint64_t)index << level >= leaves)
+        return;
+    if (level == 0) {
+        snprintf(text, TEXT, "%u", index + 1);
+        return;
+    }
+    write_node(level - 1, 2 * index, leaves, left);
+    write_node(level - 1, 2 * index + 1, leaves, right);
+    if (right[0] == 0)
+        strcpy(text, left);
+    else
+        join(text, left, right);
+}
+
+static char nodes[MOST][TEXT];
+
+static void add_texts(void *argument, uint32_t left, uint32_t right) {
+    (void)argument;
+    join(nodes[left], nodes[left], nodes[right]);
+}
+
+TEST(segments_make_the_tree) {
+    char wanted[TEXT];
+    for (uint32_t leaves = 1; leaves <= MOST; leaves++)
+        for (uint32_t ranks = 1; ranks <= leaves; ranks++) {
+            firn_ranks_segment segments[MOST];
+            uint32_t count = 0;
+            uint64_t at = 0;
+            for (uint32_t rank = 0; rank < ranks; rank++) {
+                const firn_ranks_share share = firn_ranks_share_of(rank, ranks, leaves);
+                const uint32_t before = count;
+                assert_true(share.first == at && share.end > at && share.end - at <= leaves / ranks + 1);
+                for (; at < share.end; at += UINT64_C(1) << segments[count++].level) {
+                    segments[count] = firn_ranks_segment_at((uint32_t)at, (uint32_t)share.end);
+                    write_node(segments[count].level, (uint32_t)at >> segments[count].level, leaves, nodes[count]);
+                }
+                assert_true(at == share.end && count - before == firn_ranks_count_segments(share));
+            }
+            assert_true(at == leaves);
+            firn_ranks_add_tree(segments, count, add_texts, NULL);
+            write_node(6, 0, leaves, wanted);
+            assert_string_equal(nodes[0], wanted);
+        }
+}
+
+/* --- messages between threads ------------------------------------------------------------------------------------- */
+
+typedef struct letter {
+    struct letter *next;
+    uint64_t count;
+    uint8_t bytes[];
+} letter;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t came;
+    letter *boxes[RANKS][RANKS]; /* [from][to], the oldest first */
+} post = {.lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
+
+static void put(uint32_t from, const firn_ranks_message *message) {
+    letter *sent = malloc(sizeof *sent + message->count), **end = &post.boxes[from][message->peer];
+    sent->next = NULL;
+    sent->count = message->count;
+    memcpy(sent->bytes, message->bytes, message->count);
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = sent;
+}
+
+static void take(uint32_t to, const firn_ranks_message *message) {
+    letter **box = &post.boxes[message->peer][to];
+    while (*box == NULL)
+        pthread_cond_wait(&post.came, &post.lock);
+    letter *got = *box;
+    *box = got->next;
+    assert_true(got->count == message->count);
+    memcpy(message->bytes, got->bytes, got->count);
+    free(got);
+}
+
+static void exchange(void *context, const firn_ranks_messages *sends, const firn_ranks_messages *receives) {
+    const uint32_t rank = *(const uint32_t *)context;
+    pthread_mutex_lock(&post.lock);
+    for (uint32_t i = 0; i < sends->count; i++)
+        put(rank, &sends->list[i]);
+    pthread_cond_broadcast(&post.came);
+    for (uint32_t i = 0; i < receives->count; i++)
+        take(rank, &receives->list[i]);
+    pthread_mutex_unlock(&post.lock);
+}
+
+/* --- data ----------------------------------------------------------------------------------------------------------
+ */
+
+enum { RECORDS = 70, STREAMS = 3 };
+
+/* Data as a plan reads them. */
+typedef struct made_data {
+    firn_source source;
+    firn_stream streams[STREAMS];
+    firn_segment segments[STREAMS];
+    firn_stream_info infos[STREAMS];
+} made_data;
+
+static int read_made(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    const firn_stream_info *info = &((const made_data *)context)->infos[stream];
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t noise = (uint32_t)((first + i + 1) * 2654435761u) >> 16;
+        const int32_t integer = (int32_t)(noise % (info->limit != 0 ? info->limit : 200));
+        const float real = (float)integer / 100 - 1;
+        if (info->element == FIRN_FLOAT32)
+            memcpy((uint8_t *)elements + i * sizeof real, &real, sizeof real);
+        else if (info->element == FIRN_INT32)
+            memcpy((uint8_t *)elements + i * sizeof integer, &integer, sizeof integer);
+        else
+            ((uint8_t *)elements)[i] = (uint8_t)integer;
+    }
+    return 0;
+}
+
+/* A window of text takes as many elements as a record of an image, or fewer. */
+static const firn_source *make_data(made_data *data, const firn *instance) {
+    firn_info info;
+    if (firn_describe(instance, &info) != FIRN_OK)
+        return NULL;
+    data->source = (firn_source){data, data->streams, info.streams, read_made};
+    for (uint32_t i = 0; i < info.streams && i < STREAMS; i++) {
+        if (firn_stream_at(instance, i, &data->infos[i]) != FIRN_OK)
+            return NULL;
+        const uint32_t elements = data->infos[i].record_elements;
+        data->segments[i].elements = (uint64_t)RECORDS * (info.window != 0 ? info.window : elements);
+        data->streams[i] = (firn_stream){data->infos[i].element, elements, &data->segments[i], 1};
+    }
+    return &data->source;
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+typedef struct outcome {
+    uint8_t digest[32];
+    firn_step_report report;
+    float metric;
+    int error;
+} outcome;
+
+typedef struct thread {
+    const compiled_plan *plan;
+    uint32_t rank, size, steps;
+    bool eval;
+    outcome outcome;
+    firn_ranks_volume volume;
+} thread;
+
+/* Asserts only outside of threads: what goes wrong is in the outcome. */
+static void *run(void *argument) {
+    thread *t = argument;
+    static pthread_mutex_t one_opens = PTHREAD_MUTEX_INITIALIZER;
+    compiled_run opened;
+    made_data data;
+    char fault[300];
+    uint32_t from, other;
+    const firn_ranks_transport transport = {&t->rank, t->rank, t->size, exchange};
+    pthread_mutex_lock(&one_opens);
+    t->outcome.error = compiled_run_open(&opened, t->plan, 0);
+    pthread_mutex_unlock(&one_opens);
+    t->outcome.error |= firn_initialise(&opened.firn);
+    const firn_source *source = make_data(&data, &opened.firn);
+    firn_ranks *ranks = firn_ranks_begin(&opened.firn, &transport, fault, sizeof fault);
+    for (uint32_t i = 0; i < t->steps && ranks != NULL && t->outcome.error == FIRN_OK; i++)
+        if (t->eval)
+            t->outcome.error = firn_ranks_eval_step(ranks, source, &from);
+        else
+            t->outcome.error = firn_ranks_train_step(ranks, source, &t->outcome.report, &from);
+    if (ranks == NULL)
+        t->outcome.error = FIRN_ERROR_ARGUMENT;
+    else if (!t->eval && t->size > 1 && firn_ranks_verify(ranks, &other) == FIRN_OK && other != UINT32_MAX)
+        t->outcome.error = FIRN_ERROR_ARGUMENT;
+    if (ranks != NULL)
+        t->volume = firn_ranks_sent(ranks);
+    if (t->eval && t->rank == 0)
+        t->outcome.error |= firn_eval_result(&opened.firn, &t->outcome.metric);
+    t->outcome.error |= firn_digest(&opened.firn, t->outcome.digest);
+    firn_ranks_end(ranks);
+    compiled_run_close(&opened);
+    return NULL;
+}
+
+/* Runs a plan in so many ranks; threads has their outcomes. */
+static void share(const compiled_plan *plan, uint32_t size, uint32_t steps, bool eval, thread *threads) {
+    pthread_t handles[RANKS];
+    for (uint32_t i = 0; i < size; i++)
+        threads[i] = (thread){.plan = plan, .rank = i, .size = size, .steps = steps, .eval = eval};
+    for (uint32_t i = 0; i < size; i++)
+        assert_int_equal(pthread_create(&handles[i], NULL, run, &threads[i]), 0);
+    for (uint32_t i = 0; i < size; i++)
+        pthread_join(handles[i], NULL);
+}
+
+static void check_training(const char *recipe, const char *const *settings, uint32_t count) {
+    enum { STEPS = 3 };
+    compiled_plan plan;
+    thread one[RANKS], some[RANKS];
+    compiled_plan_make(&plan, recipe, FIRNC_TRAIN, settings, count);
+    share(&plan, 1, STEPS, false, one);
+    assert_int_equal(one[0].outcome.error, FIRN_OK);
+    for (uint32_t size = 2; size <= RANKS; size++) {
+        share(&plan, size, STEPS, false, some);
+        for (uint32_t i = 0; i < size; i++) {
+            assert_int_equal(some[i].outcome.error, FIRN_OK);
+            assert_memory_equal(&some[i].outcome.report, &one[0].outcome.report, sizeof one[0].outcome.report);
+        }
+        assert_memory_equal(some[0].outcome.digest, one[0].outcome.digest, sizeof one[0].outcome.digest);
+    }
+    compiled_plan_free(&plan);
+}
+
+TEST(a_training_has_the_bits_of_one_process) {
+    static const char *const settings[] = {"trainer.init.loop.micro_batch_order=tree",
+                                           "trainer.fit.train_dataloader={batch_size: 9, micro_batch_size: 1}"};
+    check_training("compiler/recipes/small_gpt2.yaml", settings, 2);
+}
+
+TEST(statistics_of_batch_norms_are_folded_in_order) {
+    static const char *const settings[] = {"trainer.init.loop.micro_batch_order=tree",
+                                           "trainer.fit.train_dataloader={batch_size: 16, micro_batch_size: 2}"};
+    check_training("compiler/recipes/small_resnet8.yaml", settings, 2);
+}
+
+TEST(the_divisor_of_a_batch_is_found_together) {
+    static const char *const settings[] = {
+        "trainer.init.loop.micro_batch_order=tree",
+        "trainer.init.model={name: mlp, input_size: 4, hidden_sizes: [3], output_size: 5, ignore_index: 1}",
+        "trainer.init.precision={enabled: false}",
+        "trainer.fit.train_dataloader={batch_size: 14, micro_batch_size: 2, shuffle: true}"};
+    check_training("compiler/recipes/small_mlp.yaml", settings, 4);
+}
+
+TEST(an_evaluation_has_the_bits_of_one_process) {
+    static const char *const settings[] = {"trainer.validate.metric=loss",
+                                           "trainer.validate.val_dataloader={batch_size: 2, held_out: false}"};
+    compiled_plan plan;
+    thread one[RANKS], some[RANKS];
+    compiled_plan_make(&plan, "compiler/recipes/small_mlp.yaml", FIRNC_EVAL, settings, 2);
+    for (uint32_t size = 2; size <= 4; size++) {
+        share(&plan, 1, 2 * size, true, one);
+        share(&plan, size, 2, true, some);
+        assert_int_equal(one[0].outcome.error, FIRN_OK);
+        assert_int_equal(some[0].outcome.error, FIRN_OK);
+        assert_memory_equal(&some[0].outcome.metric, &one[0].outcome.metric, sizeof one[0].outcome.metric);
+        assert_memory_equal(some[0].outcome.digest, one[0].outcome.digest, sizeof one[0].outcome.digest);
+    }
+    compiled_plan_free(&plan);
+}
+
+TEST(what_cannot_be_shared_is_refused) {
+    static const char *const settings[] = {"trainer.fit.train_dataloader={batch_size: 4, micro_batch_size: 2}"};
+    compiled_plan plan;
+    compiled_run opened;
+    char fault[300];
+    compiled_plan_make(&plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 1);
+    assert_int_equal(compiled_run_open(&opened, &plan, 0), FIRN_OK);
+    for (uint32_t size = 2; size <= 3; size++) {
+        const firn_ranks_transport transport = {NULL, 0, size, exchange};
+        assert_null(firn_ranks_begin(&opened.firn, &transport, fault, sizeof fault));
+        assert_non_null(
+            strstr(fault, size == 2 ? "micro_batch_order: tree" : "2 micro-batches in a step, and there are 3"));
+    }
+    compiled_run_close(&opened);
+    compiled_plan_free(&plan);
+}
