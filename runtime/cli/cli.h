@@ -35,6 +35,8 @@ typedef struct cli_ranks {
     /* firn_train_step and firn_eval_step; the latter may take several batches. */
     int (*train_step)(void *context, struct cli_session *session, firn_step_report *report);
     int (*eval_step)(void *context, struct cli_session *session);
+    /* Makes the state whole, before it is saved or hashed. */
+    void (*gather_state)(void *context, struct cli_session *session);
     /* firn_host_data_fault for the data as another rank has them. */
     const char *(*fault)(void *context, char *text, size_t size);
 } cli_ranks;
@@ -257,6 +259,8 @@ int cli_opened(cli_session *session);
 /* Run a step. Return FIRN_OK or an error of the library. */
 int cli_train_step(cli_session *session, firn_step_report *report);
 int cli_eval_step(cli_session *session);
+/* Makes the state whole, before it is saved or hashed: ranks may have parts of it. */
+void cli_gather_state(cli_session *session);
 /* Returns the name of the data file at fault, and writes what is wrong with it. NULL: none is. */
 const char *cli_data_fault(const cli_session *session, char *text, size_t size);
 

@@ -18,6 +18,12 @@ int cli_eval_step(cli_session *session) {
                          : firn_eval_step(&session->firn, cli_source(session));
 }
 
+void cli_gather_state(cli_session *session) {
+    const cli_ranks *ranks = session->options->ranks;
+    if (ranks != NULL)
+        ranks->gather_state(ranks->context, session);
+}
+
 const char *cli_data_fault(const cli_session *session, char *text, size_t size) {
     const cli_ranks *ranks = session->options->ranks;
     const char *file = firn_host_data_fault(&session->data, text, size);

@@ -63,8 +63,9 @@ static bool is_complete(const run *run) {
     return options->resume && run->first == run->last && !(options->steps_given && options->steps == 0);
 }
 
-static int print_digest(const run *run) {
+static int print_digest(run *run) {
     uint8_t digest[32];
+    cli_gather_state(&run->session);
     int error = firn_digest(&run->session.firn, digest);
     return error == FIRN_OK ? cli_print_digest(digest) : cli_error(&run->session, error);
 }
@@ -80,7 +81,7 @@ static bool is_due(const run *run, uint64_t step) {
 
 /* Says that there was nothing to do. The digest is that of the end of the run, as if this call had run its last step.
  */
-static int finish_complete(const run *run) {
+static int finish_complete(run *run) {
     firn_host_fail(run->session.options->checkpoint,
                    "the run is complete at step %llu: nothing is left to do; a longer run takes another plan, which "
                    "firnc compile --continue makes of its recipe and this checkpoint",
@@ -90,7 +91,7 @@ static int finish_complete(const run *run) {
 }
 
 /* Says that --patience had ended the run already. */
-static int finish_over(const run *run) {
+static int finish_over(run *run) {
     char why[200];
     cli_best_say(&run->best, why, sizeof why);
     firn_host_fail(

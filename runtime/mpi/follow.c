@@ -139,10 +139,13 @@ static bool obey(follower *f, const mpi_command *command) {
         say_opened(f, command->which);
         break;
     case MPI_INITIALISE:
-        (void)!firn_initialise(&f->session.firn);
+        (void)!firn_ranks_initialise(f->ranks[0]);
         break;
     case MPI_STATE:
         firn_ranks_share_state(f->ranks[0]);
+        break;
+    case MPI_GATHER:
+        firn_ranks_gather_state(f->ranks[0]);
         break;
     case MPI_TRAIN:
         train(f);

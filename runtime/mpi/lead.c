@@ -13,7 +13,8 @@ typedef struct leader {
     const cli_options *options;
     const mpi_options *more;
     firn_ranks *ranks[SESSIONS];
-    bool has_state; /* the other ranks have the state */
+    bool has_state;    /* the other ranks have the state */
+    uint64_t gathered; /* step after which rank 0 has the whole state; UINT64_MAX: none */
     bool has_fault;
     mpi_fault fault;
     char file[MPI_TEXT_BYTES + MPI_HOST_BYTES]; /* the name of the file at fault, with its rank */
@@ -110,6 +111,16 @@ static void ask_for_fault(leader *l, uint32_t rank, uint32_t which) {
     l->has_fault = true;
 }
 
+static void gather_state(void *context, cli_session *session) {
+    leader *l = context;
+    uint64_t step;
+    if (!l->has_state || firn_progress(&session->firn, &step) != FIRN_OK || step == l->gathered)
+        return; /* rank 0 has all of a state that no other rank has */
+    tell(l, MPI_GATHER, 0, 0);
+    firn_ranks_gather_state(l->ranks[0]);
+    l->gathered = step;
+}
+
 static const char *fault(void *context, char *text, size_t size) {
     leader *l = context;
     if (!l->has_fault)
@@ -193,9 +204,13 @@ static void stop(leader *l) {
 
 int mpi_lead(const firn_ranks_transport *transport, cli_options *options, const mpi_options *more) {
     static leader l;
-    const cli_ranks hooks = {
-        .context = &l, .opened = opened, .train_step = train_step, .eval_step = eval_step, .fault = fault};
-    l = (leader){.transport = transport, .options = options, .more = more};
+    const cli_ranks hooks = {.context = &l,
+                             .opened = opened,
+                             .train_step = train_step,
+                             .eval_step = eval_step,
+                             .gather_state = gather_state,
+                             .fault = fault};
+    l = (leader){.transport = transport, .options = options, .more = more, .gathered = UINT64_MAX};
     l.opened = firn_host_allocate(transport->size * sizeof *l.opened);
     options->ranks = &hooks;
     mpi_watch_note(options->checkpoint, 0);

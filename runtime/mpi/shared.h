@@ -48,6 +48,7 @@ typedef enum mpi_order {
     MPI_OPENED,     /* say what was opened, or why it was not; the first thing of each session */
     MPI_INITIALISE, /* fill the state */
     MPI_STATE,      /* take the state of rank 0 */
+    MPI_GATHER,     /* give rank 0 the whole state */
     MPI_TRAIN,      /* a step */
     MPI_EVALUATE,   /* a batch for each rank */
     MPI_FAULT,      /* the rank `number` says what is wrong with its data */

@@ -79,11 +79,22 @@ typedef struct firn_ranks_node {
  * `alignment`, or copied to `room`. */
 float *firn_ranks_row_view(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
                            size_t alignment, float *room);
+/* Returns where elements lie at the top, or NULL if that is not one run. */
+float *firn_ranks_row_place(const firn_ranks_row *row, uint64_t first, size_t count);
 /* Copies elements to the tops of the tensors, or to a node that was kept. */
 void firn_ranks_row_store(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
                           const float *from);
 
 /* --- the ranks ---------------------------------------------------------------------------------------------------- */
+
+#define FIRN_RANKS_ALL UINT32_MAX /* in place of a unit: what all ranks do */
+
+/* A tensor of the optimizer's state that belongs to a unit. */
+typedef struct firn_ranks_state {
+    firn_tensor tensor;
+    uint32_t index; /* in the plan */
+    uint32_t unit;
+} firn_ranks_state;
 
 enum { FIRN_RANKS_HEAD_BYTES = 64 }; /* in front of the record of an evaluation */
 
@@ -92,10 +103,28 @@ struct firn_ranks {
     firn *firn;
     const firn_ranks_transport *transport;
     uint32_t micro_batches;
-    firn_ranks_share own;         /* micro-batches */
-    firn_ranks_cut batch, count;  /* train: the phases micro_batch and count; eval: the phase evaluate, and nothing */
-    uint8_t *records;             /* train: of all micro-batches; eval: of a batch of each rank */
-    firn_ranks_row gradients;     /* the sums of a step */
+    firn_ranks_share own;        /* micro-batches */
+    firn_ranks_cut batch, count; /* train: the phases micro_batch and count; eval: the phase evaluate, and nothing */
+    uint8_t *records;            /* train: of all micro-batches; eval: of a batch of each rank */
+    firn_ranks_row gradients;    /* the sums of a step */
+    uint64_t *bounds;            /* rank i owns elements [bounds[i], bounds[i + 1]) of the row */
+    /* units.c and update.c: what belongs to one gradient, which is a unit */
+    bool has_units;            /* each rank updates its range alone; false: all ranks update all */
+    firn_ranks_row parameters; /* of the units */
+    uint32_t *units[2];        /* of the ops of finalise and of update; FIRN_RANKS_ALL: none */
+    uint8_t *whole;            /* of each unit: it has an op that cannot run for a part of it */
+    firn_ranks_state *states;
+    uint32_t state_count;
+    bool may_fill;              /* while the state is filled: the optimizer's begins with constants, of units with 0 */
+    firn_prepared_op *prepared; /* the ops of the plan, with operands cut to the parts of this rank */
+    firn_tensor *operands;
+    uint32_t *dims;
+    float *totals; /* of blocks of gradients */
+    uint64_t total_count;
+    uint32_t *pending; /* ops of finalise whose totals have not been exchanged */
+    uint32_t pending_count;
+    uint64_t *taken;              /* totals of each rank that were put in order */
+    float **from;                 /* where those of each rank are */
     firn_ranks_segment *segments; /* of all ranks, in order */
     uint32_t segment_count;       /* of all ranks */
     uint32_t first_segment, mine; /* of this rank */
@@ -114,7 +143,23 @@ void firn_ranks_receive(firn_ranks *ranks, uint32_t peer, void *bytes, uint64_t 
 /* Exchanges what was appended. */
 void firn_ranks_exchange(firn_ranks *ranks);
 
-/* Adds up the nodes of all ranks, and gives every rank the sums. */
+/* Adds up the nodes of all ranks: each gets the sums of its range or, without units, all of them. */
 void firn_ranks_reduce(firn_ranks *ranks);
+/* Gives every rank all of a row, of which each has its range. */
+void firn_ranks_gather(firn_ranks *ranks, const firn_ranks_row *row);
+
+/* --- units.c and update.c ----------------------------------------------------------------------------------------- */
+
+/* Finds the units of a plan, if it has any. Returns false if there is no memory. */
+bool firn_ranks_find_units(firn_ranks *ranks);
+/* Sets the ranges of all ranks. Returns as above. */
+bool firn_ranks_set_bounds(firn_ranks *ranks);
+/* Returns the elements of a unit that a rank owns, counted from the first of the unit. */
+firn_ranks_share firn_ranks_part_of(const firn_ranks *ranks, uint32_t unit, uint32_t rank);
+/* Prepare what firn_ranks_run_phase needs of a plan with units. Return as above. */
+bool firn_ranks_prepare(firn_ranks *ranks);
+bool firn_ranks_make_totals(firn_ranks *ranks);
+/* Runs a phase behind the micro-batches. */
+void firn_ranks_run_phase(firn_ranks *ranks, uint8_t kind);
 
 #endif

@@ -8,6 +8,8 @@
 #include "plan/bytes.h"
 #include "runtime/ranks/internal.h"
 
+static const char no_memory[] = "needs memory for what ranks exchange, and there is not as much";
+
 enum {
     CHUNK_MOST = 1 << 18, /* elements: chunks of one rank fit into its cache, and a message is long enough */
     CHUNK_LEAST = 1 << 12,
@@ -16,9 +18,17 @@ enum {
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
+/* Other ranks wait for the message, so that a rank without memory for it must end. */
 static void append(firn_ranks_messages *messages, uint32_t peer, void *bytes, uint64_t count) {
-    if (count != 0)
-        messages->list[messages->count++] = (firn_ranks_message){peer, bytes, count};
+    if (count == 0)
+        return;
+    if (messages->count == messages->space) {
+        messages->space = 2 * messages->space + 64;
+        messages->list = realloc(messages->list, messages->space * sizeof *messages->list);
+        if (messages->list == NULL)
+            abort();
+    }
+    messages->list[messages->count++] = (firn_ranks_message){peer, bytes, count};
 }
 
 void firn_ranks_send(firn_ranks *ranks, uint32_t peer, const void *bytes, uint64_t count, firn_ranks_cause cause) {
@@ -128,7 +138,7 @@ static bool make_room(firn_ranks *ranks) {
     ranks->chunk = chunk_of(ranks, segments);
     ranks->mine = firn_ranks_count_segments(ranks->own);
     ranks->segments = calloc(segments, sizeof *ranks->segments);
-    ranks->views = calloc(segments, sizeof *ranks->views);
+    ranks->views = calloc(segments > size ? segments : size, sizeof *ranks->views);
     ranks->nodes = calloc(ranks->mine + UINT64_C(1), sizeof *ranks->nodes);
     ranks->received = memory_for(segments * ranks->chunk, sizeof(float));
     ranks->packed = memory_for((uint64_t)size * (ranks->mine > 0 ? ranks->mine : 1) * ranks->chunk, sizeof(float));
@@ -181,29 +191,23 @@ static const char *begin(firn_ranks *ranks, char *room, size_t size) {
         fault = firn_ranks_cut_begin(&ranks->count, instance, FIRN_FB_PHASE_KIND_COUNT);
     if (fault != NULL)
         return fault;
-    return (!trains || list_gradients(ranks)) && make_room(ranks) ? NULL : "no memory";
-}
-
-static bool begin_messages(firn_ranks *ranks) {
-    const uint64_t size = ranks->transport->size;
-    /* of each rank, at most the nodes of all its segments, or one for each region of the state */
-    const uint64_t most = size * (64 + FIRN_REGIONS_MAX);
-    ranks->out.list = calloc(most, sizeof *ranks->out.list);
-    ranks->in.list = calloc(most, sizeof *ranks->in.list);
-    ranks->out.space = ranks->in.space = (uint32_t)most;
-    return ranks->out.list != NULL && ranks->in.list != NULL;
+    if (trains && !(list_gradients(ranks) && firn_ranks_find_units(ranks) && firn_ranks_set_bounds(ranks)))
+        return no_memory;
+    if (ranks->has_units && !(firn_ranks_prepare(ranks) && firn_ranks_make_totals(ranks)))
+        return no_memory;
+    return make_room(ranks) ? NULL : no_memory;
 }
 
 firn_ranks *firn_ranks_begin(firn *instance, const firn_ranks_transport *transport, char *fault, size_t size) {
     firn_instance *self = firn_instance_of(instance);
     firn_ranks *ranks = calloc(1, sizeof *ranks);
-    const char *why = "no memory";
+    const char *why = no_memory;
     char room[200];
     if (ranks != NULL && self != NULL) {
         *ranks = (firn_ranks){.instance = self, .firn = instance, .transport = transport};
         ranks->micro_batches =
             self->header.mode == FIRN_MODE_TRAIN ? firn_fb_plan_micro_batches(self->plan) : transport->size;
-        why = begin_messages(ranks) ? begin(ranks, room, sizeof room) : why;
+        why = begin(ranks, room, sizeof room);
     }
     if (why == NULL)
         return ranks;
@@ -217,9 +221,29 @@ void firn_ranks_end(firn_ranks *ranks) {
         return;
     firn_ranks_cut_end(&ranks->batch);
     firn_ranks_cut_end(&ranks->count);
-    void *const rooms[] = {ranks->gradients.tensors, ranks->segments, ranks->views, ranks->nodes,
-                           ranks->received,          ranks->packed,   ranks->kept,  ranks->records,
-                           ranks->out.list,          ranks->in.list};
+    void *const rooms[] = {ranks->gradients.tensors,
+                           ranks->segments,
+                           ranks->views,
+                           ranks->nodes,
+                           ranks->received,
+                           ranks->packed,
+                           ranks->kept,
+                           ranks->records,
+                           ranks->out.list,
+                           ranks->in.list,
+                           ranks->bounds,
+                           ranks->whole,
+                           ranks->parameters.tensors,
+                           ranks->units[0],
+                           ranks->units[1],
+                           ranks->states,
+                           ranks->prepared,
+                           ranks->operands,
+                           ranks->dims,
+                           ranks->totals,
+                           ranks->pending,
+                           ranks->taken,
+                           ranks->from};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         free(rooms[i]);
     free(ranks);
@@ -227,47 +251,4 @@ void firn_ranks_end(firn_ranks *ranks) {
 
 firn_ranks_volume firn_ranks_sent(const firn_ranks *ranks) {
     return ranks->volume;
-}
-
-/* --- the state ---------------------------------------------------------------------------------------------------- */
-
-void firn_ranks_share_state(firn_ranks *ranks) {
-    firn_instance *instance = ranks->instance;
-    const firn_header *header = &instance->header;
-    for (uint32_t i = 0; i < header->region_count; i++) {
-        void *block = (void *)(uintptr_t)instance->blocks[i];
-        if (!firn_region_is_state(header->region_kinds[i]))
-            continue;
-        for (uint32_t peer = 1; peer < ranks->transport->size && ranks->transport->rank == 0; peer++)
-            firn_ranks_send(ranks, peer, block, header->region_bytes[i], FIRN_RANKS_STATE);
-        if (ranks->transport->rank != 0)
-            firn_ranks_receive(ranks, 0, block, header->region_bytes[i]);
-    }
-    firn_ranks_exchange(ranks);
-    if (ranks->transport->rank == 0)
-        return;
-    firn_instance_changed(instance);
-    instance->condition = FIRN_CONDITION_READY;
-}
-
-int firn_ranks_verify(firn_ranks *ranks, uint32_t *rank) {
-    const uint32_t size = ranks->transport->size, own = ranks->transport->rank;
-    uint8_t digest[FIRN_HASH_BYTES], *digests = calloc(size, sizeof digest);
-    *rank = UINT32_MAX;
-    if (digests == NULL)
-        return FIRN_ERROR_ARGUMENT;
-    int error = firn_digest(ranks->firn, digest);
-    for (uint32_t i = 0; i < size; i++) {
-        if (i == own)
-            continue;
-        firn_ranks_send(ranks, i, digest, sizeof digest, FIRN_RANKS_NUMBERS);
-        firn_ranks_receive(ranks, i, digests + i * sizeof digest, sizeof digest);
-    }
-    firn_ranks_exchange(ranks);
-    memcpy(digests + own * sizeof digest, digest, sizeof digest);
-    for (uint32_t i = size; i-- > 1;)
-        if (memcmp(digests, digests + i * sizeof digest, sizeof digest) != 0)
-            *rank = i;
-    free(digests);
-    return error;
 }

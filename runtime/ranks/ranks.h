@@ -30,8 +30,15 @@ typedef struct firn_ranks_volume {
 firn_ranks *firn_ranks_begin(firn *instance, const firn_ranks_transport *transport, char *fault, size_t size);
 void firn_ranks_end(firn_ranks *ranks); /* NULL is allowed */
 
-/* Gives every rank the state of rank 0. */
+/* Fills the state with the plan's initial values, as firn_initialise does, but of the optimizer's state only what this
+ * rank updates. The blocks must hold zeros, as pages do that were never touched. Each rank may call it by itself. */
+int firn_ranks_initialise(firn_ranks *ranks);
+
+/* Gives every rank what it needs of the state of rank 0. */
 void firn_ranks_share_state(firn_ranks *ranks);
+
+/* Gives rank 0 the whole state, for a checkpoint or a digest. */
+void firn_ranks_gather_state(firn_ranks *ranks);
 
 /* firn_train_step and firn_eval_step. The errors are those that one process would have met first, on every rank; *from
  * becomes the rank that met it. An evaluation takes as many batches as there are ranks, and only rank 0 then has its
@@ -42,8 +49,8 @@ int firn_ranks_eval_step(firn_ranks *ranks, const firn_source *source, uint32_t 
 /* Returns true if firn_ranks_eval_step would return FIRN_ERROR_DATA_END at once. Each rank may call it by itself. */
 bool firn_ranks_eval_is_over(firn_ranks *ranks, const firn_source *source);
 
-/* Compares what all ranks have of the state. *rank becomes the first whose state is another one than that of rank 0, or
- * UINT32_MAX if there is none. Errors: those of firn_digest. */
+/* Compares what all ranks have of the state: all of it, or without what only one rank updates. *rank becomes the first
+ * whose state is another one than that of rank 0, or UINT32_MAX if there is none. Errors: those of firn_digest. */
 int firn_ranks_verify(firn_ranks *ranks, uint32_t *rank);
 
 firn_ranks_volume firn_ranks_sent(const firn_ranks *ranks);

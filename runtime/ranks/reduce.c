@@ -1,6 +1,6 @@
 /* Adds up the sums of all ranks along the tree of micro-batches. Each rank owns a range of the row of gradients: the
- * others send it their nodes of the range, it adds them by the kernel that adds micro-batches in one process, and sends
- * the sums to all. Ranges are cut into chunks, which bounds the memory. */
+ * others send it their nodes of the range, and it adds them by the kernel that adds micro-batches in one process.
+ * Ranges are cut into chunks, which bounds the memory. */
 #include <string.h>
 
 #include "runtime/ranks/internal.h"
@@ -13,16 +13,8 @@ typedef struct piece {
     size_t count;
 } piece;
 
-/* A range begins at a multiple of 16 elements, so that what lies in one tensor need not be copied to be added. */
-static uint64_t begin_of(const firn_ranks *ranks, uint32_t rank) {
-    const uint64_t elements = ranks->gradients.elements, size = ranks->transport->size;
-    if (rank == size)
-        return elements;
-    return (elements / size * rank + elements % size * rank / size) / 16 * 16;
-}
-
 static piece piece_of(const firn_ranks *ranks, uint32_t rank, uint64_t round) {
-    const uint64_t first = begin_of(ranks, rank) + round * ranks->chunk, end = begin_of(ranks, rank + 1);
+    const uint64_t first = ranks->bounds[rank] + round * ranks->chunk, end = ranks->bounds[rank + 1];
     if (first >= end)
         return (piece){end, 0};
     return (piece){first, (size_t)(end - first < ranks->chunk ? end - first : ranks->chunk)};
@@ -87,38 +79,56 @@ static void scatter(firn_ranks *ranks, uint64_t round, float **nodes) {
     firn_ranks_exchange(ranks);
 }
 
-/* Sends the sums of the own chunk to all, and stores those of all chunks. */
-static void gather(firn_ranks *ranks, uint64_t round, const float *sums) {
-    static const firn_ranks_node top = {NULL, UINT32_MAX};
+static uint64_t rounds_of(const firn_ranks *ranks) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < ranks->transport->size; i++) {
+        const uint64_t elements = ranks->bounds[i + 1] - ranks->bounds[i];
+        most = elements > most ? elements : most;
+    }
+    return (most + ranks->chunk - 1) / ranks->chunk;
+}
+
+static const firn_ranks_node top = {NULL, UINT32_MAX};
+
+/* Sends the own chunk of a row to all, and takes theirs: to where it belongs, unless tensors part it. */
+static void gather(firn_ranks *ranks, const firn_ranks_row *row, uint64_t round) {
     const uint32_t size = ranks->transport->size, rank = ranks->transport->rank;
     const piece own = piece_of(ranks, rank, round);
+    float *sums = NULL;
+    if (own.count != 0)
+        sums = firn_ranks_row_view(row, &top, own.first, own.count, sizeof *sums, ranks->packed + rank * ranks->chunk);
     for (uint32_t i = 0; i < size; i++) {
         const piece of = piece_of(ranks, i, round);
         if (i == rank)
             continue;
         firn_ranks_send(ranks, i, sums, own.count * sizeof *sums, FIRN_RANKS_GRADIENTS);
-        firn_ranks_receive(ranks, i, ranks->packed + i * ranks->chunk, of.count * sizeof *sums);
+        ranks->views[i] = firn_ranks_row_place(row, of.first, of.count);
+        if (ranks->views[i] == NULL)
+            ranks->views[i] = ranks->packed + i * ranks->chunk;
+        firn_ranks_receive(ranks, i, ranks->views[i], of.count * sizeof *sums);
     }
     firn_ranks_exchange(ranks);
     for (uint32_t i = 0; i < size; i++) {
         const piece of = piece_of(ranks, i, round);
-        if (of.count != 0)
-            firn_ranks_row_store(&ranks->gradients, &top, of.first, of.count,
-                                 i == rank ? sums : ranks->packed + i * ranks->chunk);
+        if (i != rank && of.count != 0 && ranks->views[i] == ranks->packed + i * ranks->chunk)
+            firn_ranks_row_store(row, &top, of.first, of.count, ranks->views[i]);
     }
 }
 
+void firn_ranks_gather(firn_ranks *ranks, const firn_ranks_row *row) {
+    for (uint64_t round = 0; round < rounds_of(ranks); round++)
+        gather(ranks, row, round);
+}
+
 void firn_ranks_reduce(firn_ranks *ranks) {
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < ranks->transport->size; i++) {
-        const uint64_t elements = begin_of(ranks, i + 1) - begin_of(ranks, i);
-        most = elements > most ? elements : most;
-    }
-    for (uint64_t round = 0; round * ranks->chunk < most; round++) {
+    for (uint64_t round = 0; round < rounds_of(ranks); round++) {
         adding a = {ranks, piece_of(ranks, ranks->transport->rank, round), ranks->views};
         scatter(ranks, round, ranks->views);
-        if (a.own.count != 0)
-            firn_ranks_add_tree(ranks->segments, ranks->segment_count, add, &a);
-        gather(ranks, round, ranks->views[0]);
+        if (a.own.count == 0)
+            continue;
+        firn_ranks_add_tree(ranks->segments, ranks->segment_count, add, &a);
+        firn_ranks_row_store(&ranks->gradients, &top, a.own.first, a.own.count, ranks->views[0]);
     }
+    if (!ranks->has_units)
+        firn_ranks_gather(ranks, &ranks->gradients);
 }

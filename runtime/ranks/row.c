@@ -40,6 +40,11 @@ float *firn_ranks_row_view(const firn_ranks_row *row, const firn_ranks_node *nod
     return room;
 }
 
+float *firn_ranks_row_place(const firn_ranks_row *row, uint64_t first, size_t count) {
+    const firn_ranks_tensor *tensor = &row->tensors[first < row->elements ? tensor_of(row, first) : 0];
+    return first + count <= tensor->first + tensor->elements ? tensor->data + (first - tensor->first) : NULL;
+}
+
 void firn_ranks_row_store(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
                           const float *from) {
     if (node->kept != NULL) {

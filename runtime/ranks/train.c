@@ -132,8 +132,8 @@ static int run_micro_batches(shared_step *shared, float *batch_loss) {
 }
 
 static void run_phase(firn_instance *instance, firn_step *step, uint8_t kind) {
-    (void)step;
-    firn_execute_phase(instance, kind);
+    (void)instance;
+    firn_ranks_run_phase(((shared_step *)(void *)step)->ranks, kind);
 }
 
 int firn_ranks_train_step(firn_ranks *ranks, const firn_source *source, firn_step_report *report, uint32_t *from) {

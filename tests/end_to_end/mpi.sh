@@ -200,5 +200,159 @@ if takes_next; then # in the course of a training: the values, the best state, a
     equal gpt2 8 "$(some)" --data $text --eval "$folder/gpt2.eval" --eval-every 3
 fi
 
+# --- numbers of ranks that change, and the volume --------------------------------------------------------------------
+
+if takes_next; then
+    compile gpt2 train $gpt2 $(tree 8 1)
+    set -- train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet
+    rm -f "$folder"/one.* "$folder"/some.*
+    "$FIRN" "$@" --steps 9 --log "$folder/one.log" >"$folder/one.out" 2>"$folder/err" || fail "gpt2: one process"
+    ranks 7 "$@" --steps 3 --log "$folder/some.log" --checkpoint "$folder/some.ckpt" >"$folder/out" 2>&1 || fail "7 ranks"
+    ranks 1 "$@" --steps 3 --log "$folder/some.log" --checkpoint "$folder/some.ckpt" --resume >"$folder/out" 2>&1 || fail "7, 1 ranks"
+    ranks 3 "$@" --steps 2 --log "$folder/some.log" --checkpoint "$folder/some.ckpt" --resume >"$folder/out" 2>&1 || fail "7, 1, 3 ranks"
+    "$FIRN" "$@" --steps 1 --log "$folder/some.log" --checkpoint "$folder/some.ckpt" --resume >"$folder/some.out" 2>"$folder/err" ||
+        fail "7, 1, 3 ranks and one process"
+    words_of "$folder/one.log" >"$folder/one.words"
+    words_of "$folder/some.log" >"$folder/some.words"
+    cmp -s "$folder/one.out" "$folder/some.out" && cmp -s "$folder/one.words" "$folder/some.words" ||
+        fail "a run that changes its number of ranks ends otherwise"
+    checked=$((checked + 3))
+fi
+if takes_next; then # at most 2 (R - 1) / R times the bytes of the gradients, and 1 % of that for all else
+    compile wide train $gpt2 $(tree 8 1) --set trainer.init.model.hidden_size=128 --set trainer.init.model.filter_size=512
+    for number in 2 4 8; do
+        checked=$((checked + 1))
+        ranks $number train "$folder/wide.train" --pub "$folder/key.pub.pem" --data $text --steps 2 >"$folder/out" 2>&1 ||
+            fail "wide: $number ranks"
+        sed -n "s/^$number ranks: .* sent \([0-9]*\) bytes of gradients in 2 steps, [0-9.]* times the \([0-9]*\) bytes .* and \([0-9]*\) bytes of losses.*/\1 \2 \3/p" \
+            "$folder/out" >"$folder/sent"
+        awk -v ranks=$number 'END { most = 2 * 2 * (ranks - 1) / ranks * $2
+                                    exit !(NR == 1 && $1 <= 1.01 * most && $3 <= 0.01 * most) }' "$folder/sent" ||
+            fail "wide: $number ranks send $(cat "$folder/sent")"
+    done
+fi
+
+# --- refusals and faults ---------------------------------------------------------------------------------------------
+
+# says NAME STATUS PATTERN COMMAND...: exits with that status, and one line of firn's matches the pattern
+says() {
+    name=$1
+    wanted=$2
+    pattern=$3
+    shift 3
+    status=0
+    "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
+    [ "$status" -eq "$wanted" ] || fail "$name: exit $status, not $wanted"
+    [ "$(grep -c '^firn: ' "$folder/err")" -eq 1 ] || fail "$name: not one line of firn's"
+    grep -q -- "^firn: .*$pattern" "$folder/err" || fail "$name: no '$pattern'"
+    checked=$((checked + 1))
+}
+if takes_next; then
+    compile gpt2 train $gpt2 $(tree 8 1)
+    compile ordered train $gpt2 --set trainer.fit.train_dataloader.micro_batch_size=1
+    set -- --pub "$folder/key.pub.pem" --data $text --quiet --steps 2 --checkpoint "$folder/none.ckpt"
+    says "more ranks than micro-batches" 3 "8 micro-batches in a step, and there are 9 ranks" ranks 9 train "$folder/gpt2.train" "$@"
+    says "micro-batches in sequence" 3 "micro_batch_order: tree" ranks 2 train "$folder/ordered.train" "$@"
+    says "another command" 2 "predict is no command of firn-mpi" ranks 2 predict "$folder/gpt2.train" "$@"
+    says "no data" 2 "needs --data" ranks 2 train "$folder/gpt2.train" --pub "$folder/key.pub.pem"
+    says "no plan" 1 "none.train" ranks 3 train "$folder/none.train" "$@"
+    says "--verify-ranks 0" 2 "no number of steps" ranks 2 train "$folder/gpt2.train" "$@" --verify-ranks 0
+    # rank 2 has other data
+    { cat $text && echo more; } >"$folder/other.txt"
+    says "other data on a rank" 3 "rank 2 on .* has other data than rank 0" timeout 120 mpirun --oversubscribe -n 2 "$MPI" \
+        train "$folder/gpt2.train" "$@" : -n 1 "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data "$folder/other.txt"
+    says "no data on a rank" 1 "rank 2 on .*: .*none.txt: " timeout 120 mpirun --oversubscribe -n 2 "$MPI" \
+        train "$folder/gpt2.train" "$@" : -n 1 "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data "$folder/none.txt"
+    [ ! -e "$folder/none.ckpt" ] || fail "a refused run has left a checkpoint"
+    says "a log that cannot be written" 1 "/dev/full: the log cannot be written" ranks 3 train "$folder/gpt2.train" \
+        --pub "$folder/key.pub.pem" --data $text --quiet --steps 2 --log /dev/full
+fi
+
+# rank_of PROCESS: its rank
+rank_of() {
+    tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p'
+}
+# start N OPTION...: starts a run of the plan gpt2.train in N ranks, with a save after every step, and waits for the first
+start() {
+    count=$1
+    shift
+    rm -f "$folder"/some.*
+    mpirun --oversubscribe -n "$count" "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --quiet \
+        --checkpoint "$folder/some.ckpt" --checkpoint-every 1 --log "$folder/some.log" "$@" >"$folder/out" 2>"$folder/err" &
+    started=$!
+    waited=0
+    while [ ! -e "$folder/some.ckpt" ] && [ $waited -lt 600 ]; do
+        sleep 0.05
+        waited=$((waited + 1))
+    done
+}
+# process_of RANK: of the run that was started
+process_of() {
+    for process in $(ps -o pid= --ppid $started); do
+        [ "$(rank_of "$process")" != "$1" ] || echo "$process"
+    done
+}
+# goes_on: the checkpoint of a run that was stopped leads to its end
+goes_on() {
+    "$FIRN" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet --checkpoint "$folder/some.ckpt" \
+        --log "$folder/some.log" --resume >"$folder/got" 2>&1 || [ $? -eq 5 ] || fail "$1: cannot be resumed"
+    grep -q "$(cat "$folder/whole")" "$folder/got" || fail "$1: the resumed run has another digest"
+}
+# long_plan: makes a plan of many steps, and the digest at its end
+long_plan() {
+    compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=300
+    [ -e "$folder/whole" ] || "$FIRN" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet \
+        >"$folder/whole" 2>"$folder/err" || fail "the long plan"
+}
+if takes_next; then # each rank, at many moments
+    long_plan
+    kills=50
+    takes_all || kills=2
+    killed=0
+    while [ $killed -lt $kills ]; do
+        killed=$((killed + 1))
+        start 4 --data $text
+        sleep "0.$(((killed * 37 + ${FIRN_TEST_FROM:-0} * 13) % 90 + 10))"
+        victim=$(((killed + ${FIRN_TEST_FROM:-0}) % 4))
+        kill -9 "$(process_of $victim)" 2>/dev/null || { fail "rank $victim had ended before it was killed"; continue; }
+        began=$(date +%s)
+        status=0
+        wait $started || status=$?
+        [ $status -ne 0 ] || fail "killed rank $victim: exit 0"
+        [ $(($(date +%s) - began)) -le 10 ] || fail "killed rank $victim: the run goes on for $(($(date +%s) - began)) s"
+        [ "$(grep -c "^firn: firn-mpi: rank $victim (process [0-9]* on .*) has died after step" "$folder/err")" -eq 1 ] ||
+            fail "killed rank $victim: no line names it"
+        goes_on "killed rank $victim"
+        checked=$((checked + 1))
+    done
+fi
+if takes_next; then # the file of rank 2 is truncated in the course of the run
+    long_plan
+    awk -v text="$(cat $text)" 'BEGIN { for (i = 0; i < 6000; i++) print text }' >"$folder/large.txt" # not read into memory
+    cp "$folder/large.txt" "$folder/two.txt"
+    start 2 --data "$folder/large.txt" : -n 1 "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data "$folder/two.txt"
+    : >"$folder/two.txt"
+    status=0
+    wait $started || status=$?
+    [ $status -eq 1 ] || fail "a truncated file on rank 2: exit $status"
+    [ "$(grep -c '^firn: .*two.txt of rank 2 on .*SOURCE' "$folder/err")" -eq 1 ] || fail "a truncated file on rank 2: no line says so"
+    rm -f "$folder/whole"
+    "$FIRN" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data "$folder/large.txt" --quiet >"$folder/whole"
+    text=$folder/large.txt goes_on "a truncated file on rank 2"
+    rm "$folder/whole"
+    checked=$((checked + 1))
+fi
+if takes_next; then # the disk of rank 0 takes no more
+    long_plan
+    start 3 --data $text
+    prlimit --fsize=4096 --pid "$(process_of 0)"
+    status=0
+    wait $started || status=$?
+    [ $status -eq 1 ] || fail "a full disk on rank 0: exit $status"
+    grep -q '^firn: .*cannot be' "$folder/err" || fail "a full disk on rank 0: no line says so"
+    goes_on "a full disk on rank 0"
+    checked=$((checked + 1))
+fi
+
 echo "$checked runs, $failures failures"
 [ $failures -eq 0 ]

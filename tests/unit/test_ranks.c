@@ -191,9 +191,13 @@ static void *run(void *argument) {
     pthread_mutex_lock(&one_opens);
     t->outcome.error = compiled_run_open(&opened, t->plan, 0);
     pthread_mutex_unlock(&one_opens);
-    t->outcome.error |= firn_initialise(&opened.firn);
     const firn_source *source = make_data(&data, &opened.firn);
     firn_ranks *ranks = firn_ranks_begin(&opened.firn, &transport, fault, sizeof fault);
+    for (uint32_t i = 0; i < FIRN_BLOCKS_MAX; i++)
+        if (opened.blocks[i].memory != NULL)
+            memset(opened.blocks[i].memory, 0, (size_t)opened.blocks[i].bytes);
+    if (ranks != NULL)
+        t->outcome.error |= firn_ranks_initialise(ranks);
     for (uint32_t i = 0; i < t->steps && ranks != NULL && t->outcome.error == FIRN_OK; i++)
         if (t->eval)
             t->outcome.error = firn_ranks_eval_step(ranks, source, &from);
@@ -203,6 +207,8 @@ static void *run(void *argument) {
         t->outcome.error = FIRN_ERROR_ARGUMENT;
     else if (!t->eval && t->size > 1 && firn_ranks_verify(ranks, &other) == FIRN_OK && other != UINT32_MAX)
         t->outcome.error = FIRN_ERROR_ARGUMENT;
+    if (ranks != NULL && !t->eval)
+        firn_ranks_gather_state(ranks);
     if (ranks != NULL)
         t->volume = firn_ranks_sent(ranks);
     if (t->eval && t->rank == 0)
