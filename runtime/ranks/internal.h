@@ -110,6 +110,7 @@ struct firn_ranks {
     uint64_t *bounds;            /* rank i owns elements [bounds[i], bounds[i + 1]) of the row */
     /* units.c and update.c: what belongs to one gradient, which is a unit */
     bool has_units;            /* each rank updates its range alone; false: all ranks update all */
+    bool has_totals;           /* finalise sums over all gradients */
     firn_ranks_row parameters; /* of the units */
     uint32_t *units[2];        /* of the ops of finalise and of update; FIRN_RANKS_ALL: none */
     uint8_t *whole;            /* of each unit: it has an op that cannot run for a part of it */

@@ -19,9 +19,10 @@ typedef enum firn_ranks_cause {
     FIRN_RANKS_CAUSES
 } firn_ranks_cause;
 
-/* What a rank has sent, and the bytes of the gradients of a step. */
+/* What a rank has sent. */
 typedef struct firn_ranks_volume {
-    uint64_t sent[FIRN_RANKS_CAUSES], gradient_bytes, steps;
+    uint64_t sent[FIRN_RANKS_CAUSES], gradient_bytes, steps; /* gradient_bytes: of one step */
+    bool updates_share; /* each rank updates a share of the parameters; false: each updates all of them */
 } firn_ranks_volume;
 
 /* Finds out how an open plan is shared by the ranks of the transport. Each rank may call it by itself. Returns NULL if

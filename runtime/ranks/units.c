@@ -27,6 +27,8 @@ static const uint16_t elementwise[] = {FIRN_OP_cast,
                                        FIRN_OP_adadelta,
                                        FIRN_OP_asgd};
 
+enum { ALIGNMENT = 16 }; /* elements of a cache line */
+
 static bool is_elementwise(uint16_t code) {
     for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
         if (elementwise[i] == code)
@@ -116,6 +118,7 @@ static bool take_op(search *s, const firn_bound_phase *phase, uint32_t i, uint32
         return false;
     if (units[i] == FIRN_RANKS_ALL)
         return true;
+    s->ranks->has_totals |= firn_op_find(code)->begins != FIRN_BEGINS_nothing;
     if (firn_op_find(code)->begins != FIRN_BEGINS_nothing)
         return adds_totals(code) && s->ranks->instance->kernels->find(code, NULL).scratch == NULL;
     if (!is_elementwise(code) || !may_be_cut(s, &s->ranks->instance->prepared[phase->first + i], units[i]))
@@ -209,7 +212,7 @@ bool firn_ranks_find_units(firn_ranks *ranks) {
         return false;
     }
     mark_gradients(&s);
-    ranks->has_units = search_plan(&s);
+    ranks->has_units = ranks->volume.updates_share = search_plan(&s);
     free(s.unit_of);
     return true;
 }
@@ -217,7 +220,8 @@ bool firn_ranks_find_units(firn_ranks *ranks) {
 /* --- the ranges of ranks ------------------------------------------------------------------------------------------ */
 
 /* Moves a bound to the nearest place where the work of two ranks may part: in a tensor whose elements are independent
- * at a multiple of the blocks that sums are made of, else at one of its ends. */
+ * at a multiple of the blocks that norms are made of, or of a cache line where there is no norm; else at one of its
+ * ends. */
 static uint64_t move_bound(const firn_ranks *ranks, uint64_t bound) {
     uint32_t u = 0;
     while (u + 1 < ranks->gradients.count && ranks->gradients.tensors[u + 1].first <= bound)
@@ -226,7 +230,7 @@ static uint64_t move_bound(const firn_ranks *ranks, uint64_t bound) {
     const uint64_t skip = bound - tensor->first;
     if (ranks->whole[u])
         return tensor->first + (2 * skip < tensor->elements ? 0 : tensor->elements);
-    const uint64_t cut = (skip + FIRN_SUM_BLOCK / 2) / FIRN_SUM_BLOCK * FIRN_SUM_BLOCK;
+    const uint64_t block = ranks->has_totals ? FIRN_SUM_BLOCK : ALIGNMENT, cut = (skip + block / 2) / block * block;
     return tensor->first + (cut < tensor->elements ? cut : tensor->elements);
 }
 
@@ -235,7 +239,7 @@ bool firn_ranks_set_bounds(firn_ranks *ranks) {
     ranks->bounds = calloc(size + 1, sizeof *ranks->bounds);
     for (uint64_t rank = 1; ranks->bounds != NULL && rank < size; rank++) {
         const uint64_t bound = elements / size * rank + elements % size * rank / size;
-        ranks->bounds[rank] = ranks->has_units ? move_bound(ranks, bound) : bound / 16 * 16;
+        ranks->bounds[rank] = ranks->has_units ? move_bound(ranks, bound) : bound / ALIGNMENT * ALIGNMENT;
     }
     if (ranks->bounds != NULL)
         ranks->bounds[size] = elements;

@@ -219,7 +219,7 @@ if takes_next; then
     checked=$((checked + 3))
 fi
 if takes_next; then # at most 2 (R - 1) / R times the bytes of the gradients, and 1 % of that for all else
-    compile wide train $gpt2 $(tree 8 1) --set trainer.init.model.hidden_size=128 --set trainer.init.model.filter_size=512
+    compile wide train $gpt2 $(tree 8 1) --set trainer.init.model.hidden_size=192 --set trainer.init.model.filter_size=768
     for number in 2 4 8; do
         checked=$((checked + 1))
         ranks $number train "$folder/wide.train" --pub "$folder/key.pub.pem" --data $text --steps 2 >"$folder/out" 2>&1 ||
@@ -300,14 +300,14 @@ goes_on() {
 }
 # long_plan: makes a plan of many steps, and the digest at its end
 long_plan() {
-    compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=300
+    compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=150
     [ -e "$folder/whole" ] || "$FIRN" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet \
         >"$folder/whole" 2>"$folder/err" || fail "the long plan"
 }
 if takes_next; then # each rank, at many moments
     long_plan
     kills=50
-    takes_all || kills=2
+    takes_all || kills=1
     killed=0
     while [ $killed -lt $kills ]; do
         killed=$((killed + 1))
@@ -328,7 +328,7 @@ if takes_next; then # each rank, at many moments
 fi
 if takes_next; then # the file of rank 2 is truncated in the course of the run
     long_plan
-    awk -v text="$(cat $text)" 'BEGIN { for (i = 0; i < 6000; i++) print text }' >"$folder/large.txt" # not read into memory
+    awk -v text="$(cat $text)" 'BEGIN { for (i = 0; i < 22000; i++) print text }' >"$folder/large.txt" # not read into memory
     cp "$folder/large.txt" "$folder/two.txt"
     start 2 --data "$folder/large.txt" : -n 1 "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data "$folder/two.txt"
     : >"$folder/two.txt"

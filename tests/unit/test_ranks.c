@@ -165,6 +165,7 @@ static const firn_source *make_data(made_data *data, const firn *instance) {
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
 typedef struct outcome {
+    uint64_t optimizer, touched; /* bytes of the optimizer's state: all of them, and those that are not 0 */
     uint8_t digest[32];
     firn_step_report report;
     float metric;
@@ -178,6 +179,18 @@ typedef struct thread {
     outcome outcome;
     firn_ranks_volume volume;
 } thread;
+
+static void count_touched(const compiled_run *opened, const compiled_plan *plan, outcome *found) {
+    const firn_header header = compiled_plan_header(plan);
+    for (uint32_t i = 0; i < header.region_count; i++) {
+        const uint8_t *bytes = opened->blocks[i].memory;
+        if (firn_region_fast_kind(header.region_kinds[i]) != FIRN_REGION_OPTIMIZER)
+            continue;
+        found->optimizer += header.region_bytes[i];
+        for (uint64_t at = 0; at < header.region_bytes[i]; at += sizeof(float))
+            found->touched += memcmp(bytes + at, "\0\0\0", sizeof(float)) != 0 ? sizeof(float) : 0;
+    }
+}
 
 /* Asserts only outside of threads: what goes wrong is in the outcome. */
 static void *run(void *argument) {
@@ -207,6 +220,7 @@ static void *run(void *argument) {
         t->outcome.error = FIRN_ERROR_ARGUMENT;
     else if (!t->eval && t->size > 1 && firn_ranks_verify(ranks, &other) == FIRN_OK && other != UINT32_MAX)
         t->outcome.error = FIRN_ERROR_ARGUMENT;
+    count_touched(&opened, t->plan, &t->outcome);
     if (ranks != NULL && !t->eval)
         firn_ranks_gather_state(ranks);
     if (ranks != NULL)
@@ -252,6 +266,27 @@ TEST(a_training_has_the_bits_of_one_process) {
     static const char *const settings[] = {"trainer.init.loop.micro_batch_order=tree",
                                            "trainer.fit.train_dataloader={batch_size: 9, micro_batch_size: 1}"};
     check_training("compiler/recipes/small_gpt2.yaml", settings, 2);
+}
+
+/* The largest tensor of the plan is the table of tokens, 256 x 32, of which the optimizer has two. */
+TEST(a_rank_touches_its_share_of_the_optimizer) {
+    enum { LARGEST = 2 * 256 * 32 * sizeof(float), COUNTERS = 64 };
+    static const char *const settings[] = {"trainer.init.loop.micro_batch_order=tree",
+                                           "trainer.init.model.hidden_size=32",
+                                           "trainer.fit.train_dataloader={batch_size: 8, micro_batch_size: 1}"};
+    compiled_plan plan;
+    thread some[RANKS];
+    compiled_plan_make(&plan, "compiler/recipes/small_gpt2.yaml", FIRNC_TRAIN, settings, 3);
+    for (uint32_t size = 2; size <= 4; size++) {
+        share(&plan, size, 2, false, some);
+        for (uint32_t i = 0; i < size; i++) {
+            const outcome *of = &some[i].outcome;
+            assert_int_equal(of->error, FIRN_OK);
+            assert_true(some[i].volume.updates_share);
+            assert_true(of->touched > 0 && of->touched <= of->optimizer / size + LARGEST + COUNTERS);
+        }
+    }
+    compiled_plan_free(&plan);
 }
 
 TEST(statistics_of_batch_norms_are_folded_in_order) {
