@@ -381,7 +381,11 @@ $(BUILD)/firn-mpi: $(call object,$(MPI_SOURCES) $(RANKS_SOURCES) $(FIRN_SOURCES)
 .PHONY: mpi
 mpi: ## build/firn-mpi beside the others, which runs train and eval on several machines by mpirun (runtime/SCALING.md)
 	@.packages/install mpi
-	@$(MAKE) --no-print-directory all $(BUILD)/firn-mpi
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/firn-mpi
+
+.PHONY: demo-mpi
+demo-mpi: mpi ## trains a small plan in one process and in four of mpirun, with equal digests
+	@BUILD=$(BUILD) OUT=$(BUILD)/demo-mpi compiler/recipes/demo_mpi.sh
 
 # Sources that include headers of other packages are compiled after the check for these packages.
 .PHONY: packages

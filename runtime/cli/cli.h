@@ -244,6 +244,9 @@ int cli_session_confirm(cli_session *session);
  * library. */
 int cli_error(const cli_session *session, int error);
 
+/* Returns the name of the data file at fault, and writes what is wrong with it. NULL: none is. */
+const char *cli_data_fault(const cli_session *session, char *text, size_t size);
+
 /* Prints that a file which does not begin like a plan was given in place of one, and returns the exit code. */
 int cli_refuse_no_plan(const char *path, const firn_host_plan *plan);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
@@ -254,15 +257,11 @@ void cli_want_parts(firn_host_wanted *wanted, const cli_options *options);
 
 /* --- steps.c: what one process does alone, and firn-mpi with all ranks --- */
 
-/* Says that plan and data are open. Returns CLI_OK or, after a message, another exit code. */
-int cli_opened(cli_session *session);
 /* Run a step. Return FIRN_OK or an error of the library. */
 int cli_train_step(cli_session *session, firn_step_report *report);
 int cli_eval_step(cli_session *session);
 /* Makes the state whole, before it is saved or hashed: ranks may have parts of it. */
 void cli_gather_state(cli_session *session);
-/* Returns the name of the data file at fault, and writes what is wrong with it. NULL: none is. */
-const char *cli_data_fault(const cli_session *session, char *text, size_t size);
 
 /* --- plan.c: what the library does not say of an open plan --- */
 

@@ -214,6 +214,12 @@ static const char *mend_of_kernels(const cli_session *session, char *text, size_
     return text;
 }
 
+const char *cli_data_fault(const cli_session *session, char *text, size_t size) {
+    const cli_ranks *ranks = session->options->ranks;
+    const char *file = firn_host_data_fault(&session->data, text, size);
+    return file == NULL && ranks != NULL ? ranks->fault(ranks->context, text, size) : file;
+}
+
 /* Names the data file that could not be read or was changed. */
 static int refuse_source(const cli_session *session) {
     char fault[200] = "cannot be read to its end";
@@ -542,6 +548,12 @@ static int take_order(cli_session *session, const cli_session *owner) {
     return error == FIRN_OK ? CLI_OK : cli_error(session, error);
 }
 
+/* Says to firn-mpi that plan and data are open. Returns CLI_OK or, after a message, another exit code. */
+static int say_opened(cli_session *session) {
+    const cli_ranks *ranks = session->options->ranks;
+    return ranks != NULL ? ranks->opened(ranks->context, session) : CLI_OK;
+}
+
 int cli_session_begin_beside(cli_session *session, cli_options *options, const cli_session *owner) {
     *session = (cli_session){.options = options};
     firn_host_port_begin(&session->port, NULL, NULL, 1); /* unused: that of the owner serves both */
@@ -557,7 +569,7 @@ int cli_session_begin_beside(cli_session *session, cli_options *options, const c
     status = begin_data(session, owner);
     if (status == CLI_OK)
         status = take_order(session, owner);
-    return status == CLI_OK ? cli_opened(session) : status;
+    return status == CLI_OK ? say_opened(session) : status;
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
@@ -567,7 +579,7 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
     if (session->info.eval != eval)
         return cli_error(session, FIRN_ERROR_WRONG_MODE);
     status = begin_data(session, NULL);
-    return status == CLI_OK ? cli_opened(session) : status;
+    return status == CLI_OK ? say_opened(session) : status;
 }
 
 int cli_session_begin_alone(cli_session *session, const cli_options *options) {

@@ -1,11 +1,6 @@
 /* Steps of a session: those of the library, or those that firn-mpi shares among its ranks. */
 #include "runtime/cli/cli.h"
 
-int cli_opened(cli_session *session) {
-    const cli_ranks *ranks = session->options->ranks;
-    return ranks != NULL ? ranks->opened(ranks->context, session) : CLI_OK;
-}
-
 int cli_train_step(cli_session *session, firn_step_report *report) {
     const cli_ranks *ranks = session->options->ranks;
     return ranks != NULL ? ranks->train_step(ranks->context, session, report)
@@ -22,10 +17,4 @@ void cli_gather_state(cli_session *session) {
     const cli_ranks *ranks = session->options->ranks;
     if (ranks != NULL)
         ranks->gather_state(ranks->context, session);
-}
-
-const char *cli_data_fault(const cli_session *session, char *text, size_t size) {
-    const cli_ranks *ranks = session->options->ranks;
-    const char *file = firn_host_data_fault(&session->data, text, size);
-    return file == NULL && ranks != NULL ? ranks->fault(ranks->context, text, size) : file;
 }

@@ -114,9 +114,12 @@ int main(int count, char **words) {
     firn_program_open_descriptors();
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
-    if (!mpi_begin(&transport))
+    if (!mpi_begin(&transport, mpi_watch_lost))
         return CLI_FILE;
     const int status = run(&transport, count, words);
+    mpi_watch_allow_ends();
+    mpi_wait_for_all();
+    mpi_watch_end();
     mpi_end();
     return status;
 }

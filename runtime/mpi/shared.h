@@ -8,9 +8,12 @@
 
 /* --- transport.c: MPI --------------------------------------------------------------------------------------------- */
 
+/* Called with what has failed when MPI cannot go on; it ends the program. */
+typedef void mpi_lost(const char *what);
+
 /* Begins MPI. Returns false after a message. */
-bool mpi_begin(firn_ranks_transport *transport);
-/* Waits for all ranks, and ends MPI. */
+bool mpi_begin(firn_ranks_transport *transport, mpi_lost *lost);
+void mpi_wait_for_all(void);
 void mpi_end(void);
 
 /* Sends bytes to a rank, or receives them from it. */

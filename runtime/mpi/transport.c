@@ -19,12 +19,13 @@ enum {
 
 static MPI_Request *requests;
 static size_t request_space;
+static mpi_lost *lost;
 static bool oversubscribed; /* more ranks than CPUs on this machine */
 
 /* Ends the program after a call of MPI that has failed. */
 static void check(int result, const char *what) {
     if (result != MPI_SUCCESS)
-        mpi_watch_lost(what);
+        lost(what);
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
@@ -118,8 +119,9 @@ uint32_t mpi_neighbours(void) {
     return (uint32_t)size;
 }
 
-bool mpi_begin(firn_ranks_transport *transport) {
+bool mpi_begin(firn_ranks_transport *transport, mpi_lost *when_lost) {
     int provided, rank, size;
+    lost = when_lost;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
         return firn_host_fail("MPI", "cannot begin with threads; use an Open MPI that has MPI_THREAD_FUNNELED");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -130,10 +132,11 @@ bool mpi_begin(firn_ranks_transport *transport) {
     return true;
 }
 
-void mpi_end(void) {
-    mpi_watch_allow_ends();
+void mpi_wait_for_all(void) {
     MPI_Barrier(MPI_COMM_WORLD);
-    mpi_watch_end();
+}
+
+void mpi_end(void) {
     MPI_Finalize();
     free(requests);
     requests = NULL;

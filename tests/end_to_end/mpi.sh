@@ -232,6 +232,12 @@ if takes_next; then # at most 2 (R - 1) / R times the bytes of the gradients, an
     done
 fi
 
+if takes_next; then # the README's commands, and a signal that batch systems send
+    OUT=$folder/demo compiler/recipes/demo_mpi.sh 2 >"$folder/out" 2>&1 || fail "the demonstration"
+    grep -q 'The two digests are equal' "$folder/out" || fail "the demonstration says nothing"
+    checked=$((checked + 1))
+fi
+
 # --- refusals and faults ---------------------------------------------------------------------------------------------
 
 # says NAME STATUS PATTERN COMMAND...: exits with that status, and one line of firn's matches the pattern
