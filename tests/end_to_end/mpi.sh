@@ -175,6 +175,7 @@ evaluate() {
     metric=$2
     recipe=$3
     shift 3
+    case $metric in mean_per_class_accuracy) set -- "$@" --per-class ;; esac
     compile "$name" eval "$recipe" --set trainer.validate.metric="$metric" --set trainer.validate.val_dataloader.held_out=false
     "$FIRN" eval "$folder/$name.eval" --pub "$folder/key.pub.pem" --checkpoint "$folder/one.ckpt" "$@" --quiet \
         --allow-other-data >"$folder/one.value" 2>"$folder/err" || { fail "$name $metric: one process"; return; }

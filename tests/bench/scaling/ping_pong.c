@@ -1,5 +1,5 @@
-/* Prints what a message between two ranks takes: the seconds of an empty one, and the bytes of a second of long ones. Run
- * by scaling.py in two processes of mpirun. */
+/* Prints what a message between two ranks takes: the seconds of an empty one, and the bytes of a second of long ones.
+ * Run by scaling.py in two processes of mpirun. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
