@@ -43,12 +43,6 @@ static void run_phase(firn_instance *instance, firn_step *step, uint8_t kind) {
     firn_execute_phase(instance, kind);
 }
 
-static int train(firn_instance *instance, firn_step *step, firn_step_report *report) {
-    firn_step_prepare(instance, report);
-    int status = run_micro_batches(instance, step, &report->loss);
-    return status == FIRN_OK ? firn_step_conclude(instance, step, report, run_phase) : status;
-}
-
 int firn_train_step(firn *instance, const firn_source *source, firn_step_report *report) {
     firn_instance *self;
     firn_step step;
@@ -57,7 +51,10 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
         return status;
     uint32_t before = firn_float_begin();
     firn_step_derive(self);
-    status = train(self, &step, report);
+    firn_step_prepare(self, report);
+    status = run_micro_batches(self, &step, &report->loss);
+    if (status == FIRN_OK)
+        status = firn_step_conclude(self, &step, report, run_phase);
     firn_float_end(before);
     if (status == FIRN_OK)
         self->worked = true;

@@ -30,8 +30,8 @@ static bool ends_well;
 static void last_words(char *text, size_t size) {
     char all[4 * MPI_TEXT_BYTES + 1];
     fflush(stderr);
-    const off_t length = lseek(spoken, 0, SEEK_END),
-                from = length > 4 * MPI_TEXT_BYTES ? length - 4 * MPI_TEXT_BYTES : 0;
+    const off_t most = (off_t)sizeof all - 1, length = lseek(spoken, 0, SEEK_END);
+    const off_t from = length > most ? length - most : 0;
     ssize_t count = pread(spoken, all, sizeof all - 1, from);
     count = count > 0 ? count : 0;
     while (count > 0 && all[count - 1] == '\n')

@@ -78,9 +78,8 @@ static void place_nodes(firn_ranks *ranks) {
 }
 
 static uint64_t chunk_of(const firn_ranks *ranks, uint32_t segments) {
-    const uint32_t lists =
-        segments > ranks->transport->size * ranks->mine ? segments : ranks->transport->size * ranks->mine;
-    const uint64_t chunk = CHUNKS_MOST / lists / CHUNK_LEAST * CHUNK_LEAST;
+    const uint64_t sent = (uint64_t)ranks->transport->size * ranks->mine, lists = segments > sent ? segments : sent;
+    const uint64_t chunk = lists == 0 ? 0 : CHUNKS_MOST / lists / CHUNK_LEAST * CHUNK_LEAST;
     return chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk > CHUNK_MOST ? CHUNK_MOST : chunk;
 }
 
@@ -108,8 +107,8 @@ static bool make_room(firn_ranks *ranks) {
     ranks->mine = most;
     ranks->chunk = chunk_of(ranks, segments);
     ranks->mine = firn_ranks_count_segments(ranks->own);
-    ranks->segments = calloc(segments, sizeof *ranks->segments);
-    ranks->views = calloc(segments > size ? segments : size, sizeof *ranks->views);
+    ranks->segments = calloc(segments + UINT64_C(1), sizeof *ranks->segments);
+    ranks->views = calloc((segments > size ? segments : size) + UINT64_C(1), sizeof *ranks->views);
     ranks->nodes = calloc(ranks->mine + UINT64_C(1), sizeof *ranks->nodes);
     ranks->received = memory_for(segments * ranks->chunk, sizeof(float));
     ranks->packed = memory_for((uint64_t)size * (ranks->mine > 0 ? ranks->mine : 1) * ranks->chunk, sizeof(float));
