@@ -19,7 +19,7 @@ static void join(char *text, const char *left, const char *right) {
     char sum[2 * TEXT + 3];
     snprintf(sum, sizeof sum, "(%s%s)", left, right);
     assert_true(strlen(sum) < TEXT);
-    strcpy(text, sum);
+    memcpy(text, sum, strlen(sum) + 1);
 }
 
 /* Node (level, index) of the tree over leaves 1, 2, ... as a text of sums; "" beyond the last leaf. */
@@ -35,7 +35,7 @@ static void write_node(uint32_t level, uint32_t index, uint32_t leaves, char *te
     write_node(level - 1, 2 * index, leaves, left);
     write_node(level - 1, 2 * index + 1, leaves, right);
     if (right[0] == 0)
-        strcpy(text, left);
+        memcpy(text, left, strlen(left) + 1);
     else
         join(text, left, right);
 }
@@ -216,9 +216,8 @@ static void *run(void *argument) {
             t->outcome.error = firn_ranks_eval_step(ranks, source, &from);
         else
             t->outcome.error = firn_ranks_train_step(ranks, source, &t->outcome.report, &from);
-    if (ranks == NULL)
-        t->outcome.error = FIRN_ERROR_ARGUMENT;
-    else if (!t->eval && t->size > 1 && firn_ranks_verify(ranks, &other) == FIRN_OK && other != UINT32_MAX)
+    if (ranks == NULL ||
+        (!t->eval && t->size > 1 && firn_ranks_verify(ranks, &other) == FIRN_OK && other != UINT32_MAX))
         t->outcome.error = FIRN_ERROR_ARGUMENT;
     count_touched(&opened, t->plan, &t->outcome);
     if (ranks != NULL && !t->eval)
