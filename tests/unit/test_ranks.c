@@ -269,7 +269,7 @@ TEST(a_training_has_the_bits_of_one_process) {
 
 /* The largest tensor of the plan is the table of tokens, 256 x 32, of which the optimizer has two. */
 TEST(a_rank_touches_its_share_of_the_optimizer) {
-    enum { LARGEST = 2 * 256 * 32 * sizeof(float), COUNTERS = 64 };
+    enum { LARGEST = 2 * 256 * 32 * 4, COUNTERS = 64 };
     static const char *const settings[] = {"trainer.init.loop.micro_batch_order=tree",
                                            "trainer.init.model.hidden_size=32",
                                            "trainer.fit.train_dataloader={batch_size: 8, micro_batch_size: 1}"};
