@@ -60,7 +60,7 @@ runtime/program
 runtime/package         plan/
 runtime/package/arduino runtime runtime/decode
 runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/targets/host/images runtime/manual runtime/program
-runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli
+runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli runtime/program
 runtime/cli/tables      plan/ runtime runtime/targets/host runtime/targets/host/tables runtime/cli
 runtime/ranks           plan/ schedules runtime runtime/numerics runtime/kernels
 runtime/mpi             plan/ runtime runtime/ranks runtime/cli runtime/program
