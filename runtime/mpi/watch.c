@@ -67,24 +67,39 @@ static struct {
 
 /* --- the message -------------------------------------------------------------------------------------------------- */
 
+/* Writes a line at once, because mpirun writes about the same event at the same time. */
+static void say_at_once(const char *text) {
+    char line[8000];
+    FILE *to = fmemopen(line, sizeof line, "w");
+    if (to == NULL)
+        return;
+    fputs("firn: firn-mpi: ", to);
+    firn_host_print(to, text);
+    fputc('\n', to);
+    const long length = ftell(to);
+    fclose(to);
+    if (length > 0)
+        (void)!write(watch.standard_error, line, (size_t)length);
+}
+
 static void say_dead(uint32_t rank) {
     const watched *dead = &watch.list[rank];
     const char *checkpoint = atomic_load(&watch.checkpoint);
     const unsigned long long step = atomic_load(&watch.step);
-    char kept[5000];
-    (void)!dup2(watch.standard_error, STDERR_FILENO);
+    char kept[1500], after[64] = "", text[2500];
     if (checkpoint == NULL)
         snprintf(kept, sizeof kept, "nothing was saved without --checkpoint");
     else if (access(checkpoint, F_OK) != 0)
-        snprintf(kept, sizeof kept, "%s was not saved yet", checkpoint);
+        snprintf(kept, sizeof kept, "%.1200s was not saved yet", checkpoint);
     else
-        snprintf(kept, sizeof kept, "%s is whole, and --resume goes on from it", checkpoint);
+        snprintf(kept, sizeof kept, "%.1200s is whole, and --resume goes on from it", checkpoint);
     if (step == UINT64_MAX)
-        firn_host_fail("firn-mpi", "rank %lu (process %lu on %s) has died; run again", (unsigned long)rank,
-                       (unsigned long)dead->who.process, dead->who.host);
+        snprintf(kept, sizeof kept, "run again");
     else
-        firn_host_fail("firn-mpi", "rank %lu (process %lu on %s) has died after step %llu of the run; %s",
-                       (unsigned long)rank, (unsigned long)dead->who.process, dead->who.host, step, kept);
+        snprintf(after, sizeof after, " after step %llu of the run", step);
+    snprintf(text, sizeof text, "rank %lu (process %lu on %s) has died%s; %s", (unsigned long)rank,
+             (unsigned long)dead->who.process, dead->who.host, after, kept);
+    say_at_once(text);
 }
 
 /* Tells the other ranks to end in silence. */

@@ -321,6 +321,7 @@ if takes_next; then # each rank, at many moments
         start 4 --data $text
         sleep "0.$(((killed * 37 + ${FIRN_TEST_FROM:-0} * 13) % 90 + 10))"
         victim=$(((killed + ${FIRN_TEST_FROM:-0}) % 4))
+        all=$(ps -o pid= --ppid $started)
         kill -9 "$(process_of $victim)" 2>/dev/null || { fail "rank $victim had ended before it was killed"; continue; }
         began=$(date +%s)
         status=0
@@ -329,6 +330,9 @@ if takes_next; then # each rank, at many moments
         [ $(($(date +%s) - began)) -le 10 ] || fail "killed rank $victim: the run goes on for $(($(date +%s) - began)) s"
         [ "$(grep -c "^firn: firn-mpi: rank $victim (process [0-9]* on .*) has died after step" "$folder/err")" -eq 1 ] ||
             fail "killed rank $victim: no line names it"
+        for process in $all; do # mpirun may end before the last of its processes
+            while kill -0 "$process" 2>/dev/null && [ $(($(date +%s) - began)) -le 10 ]; do sleep 0.1; done
+        done
         goes_on "killed rank $victim"
         checked=$((checked + 1))
     done
