@@ -36,6 +36,8 @@ compile train train
 validate=trainer.validate
 compile logits eval --set $validate.metric=none --set "$validate.outputs=[logits,layers.0]"
 compile both eval --set $validate.metric=accuracy --set "$validate.outputs=[probabilities]" --set $validate.val_dataloader.batch_size=10
+compile left eval --set $validate.metric=accuracy --set "$validate.outputs=[probabilities]" \
+    --set $validate.val_dataloader.batch_size=8 --set $validate.val_dataloader.drop_last=true
 compile matrix eval --set $validate.metric=mean_per_class_accuracy --set $validate.val_dataloader.batch_size=10
 compile accuracy eval --set $validate.metric=accuracy
 
@@ -65,6 +67,8 @@ expect "lines of JSON" 0 "" predict logits --name logits --classes "$folder/name
 expect "lines of JSON without names" 0 "" predict logits --name logits --format jsonl -o "$folder/plain.jsonl"
 expect "a layer" 0 "" predict logits --name layers.0 --format csv -o "$folder/layer.csv"
 expect "labels" 0 "" predict both --labels "$folder/y.npy" --classes "$folder/names" -o "$folder/labelled.csv"
+expect "labels of samples that fill no batch" 0 "" predict left --labels "$folder/y.npy" --classes "$folder/names" -o "$folder/left.csv"
+cmp -s "$folder/left.csv" "$folder/labelled.csv" || fail "the samples that fill no batch have other rows"
 expect "labels in JSON" 0 "" predict both --labels "$folder/y.npy" --classes "$folder/names" -o "$folder/labelled.jsonl"
 expect "the matrix" 0 "" evaluate matrix --confusion "$folder/matrix.csv"
 expect "the matrix with names" 0 "" evaluate matrix --confusion "$folder/named_matrix.csv" --classes "$folder/names"
