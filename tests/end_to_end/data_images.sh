@@ -359,7 +359,16 @@ classes
 expect "another size than the plan's" 1 "is 12 pixels wide and 10 high, and the plan reads images 14 wide and 16 high; give --resize 14x16" \
     train lenet
 expect "another size than the plan's, given" 1 "x: --resize says 14x10, and the plan reads images of 14x16" train lenet --resize 14x10
-expect "the size of the plan" 0 "" train lenet --resize 14x16
+expect "the size of the plan" 0 "" train lenet --resize 14x16 --checkpoint "$folder/lenet.ckpt"
+compile lenet_predict eval 0 '{name: lenet, image_height: 16, image_width: 14, image_channels: 3, filters: [2, 2], hidden_sizes: [4, 4], output_size: 3, nonlinearity: relu, pooling: max}' \
+    --set trainer.validate.metric=none --set 'trainer.validate.outputs=[logits]'
+for format in csv jsonl; do
+    expect "classes of an image network, $format" 0 "" "$FIRN" predict "$folder/lenet_predict.plan" --pub "$PUB" --data "$folder/x" \
+        --resize 14x16 --checkpoint "$folder/lenet.ckpt" --classes "$folder/classes.txt" --format $format -o "$folder/p.$format"
+done
+[ "$(head -n 1 "$folder/p.csv")" = row,file,predicted,class,cat,dog9,dog10 ] || fail "the columns of an image network: $(head -n 1 "$folder/p.csv")"
+grep -q '^{"row":0,"file":".*","predicted":[012],"class":"[a-z0-9]*","logits":\[[^][]*\]}$' "$folder/p.jsonl" ||
+    fail "the JSON of an image network: $(head -n 1 "$folder/p.jsonl")"
 expect "colours for a grey plan" 1 "has colours, and the plan reads images of one channel" train lenet_grey --resize 14x16
 expect "a size of flat records" 1 "plan reads 360 numbers of each record, which are none of 1 or 3 channels" train all --resize 7x7
 expect "half the size" 0 "" data --resize 6x5 --convert "$folder/half.npy"

@@ -23,6 +23,16 @@ static bool is_of_classes(const firn_tensor_info *output) {
     return false;
 }
 
+/* Leaves out the extents of 1 between the first and the last: an image network has logits of [samples, 1, 1, classes],
+ * which are a row for each sample, too. */
+static void flatten(firn_tensor_info *output) {
+    uint8_t rank = 1;
+    for (uint32_t d = 1; d < output->rank; d++)
+        if (d + 1 == output->rank || output->dims[d] != 1)
+            output->dims[rank++] = output->dims[d];
+    output->rank = rank;
+}
+
 /* Whether row i of the prediction is record i of the data. */
 static bool reads_in_order(const cli_session *session) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(cli_plan(session));
@@ -51,15 +61,17 @@ int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const f
     static const char *const others[] = {"row", "file", "predicted", "class", "label", "label_class", NULL};
     *form = (cli_rows_form){.session = session, .output = *output, .classes = classes};
     form->columns = output->bytes / sizeof(float) / session->info.samples;
+    if (is_of_classes(output))
+        flatten(&form->output);
+    form->judged = form->output.rank == 2 && is_of_classes(output);
     const bool named = classes->path != NULL;
-    if (named && (output->rank != 2 || !is_of_classes(output))) {
+    if (named && !form->judged) {
         firn_host_fail(classes->path,
                        "the output %s has no classes; leave out --classes, or write logits or "
                        "probabilities of one class for each sample",
                        output->name);
         return CLI_USAGE;
     }
-    form->judged = output->rank == 2 && is_of_classes(output);
     form->labelled = form->judged && reads_in_order(session) && reads_labels(session);
     form->pictured = reads_in_order(session) && reads_images(session);
     char of[220];
