@@ -86,12 +86,18 @@ static inline void prefetch(ahead *lines, bool far) {
 
 /* --- consecutive columns ------------------------------------------------------------------------------------------ */
 
-/* Adds a term to the sums of `vectors` registers. */
+/* Registers of a line of the smallest type. */
+#define LINE_VECTORS (LINE / sizeof(uint16_t) / FIRN_VECTOR)
+
+/* Adds a term to the sums of `vectors` registers, at most LINE_VECTORS: a constant bound, because clang also compiles
+ * these loops for a type that it does not know. */
 static inline __attribute__((always_inline)) void add_registers(uint8_t type, bool rounds, float *sums,
                                                                 firn_vector factor, const void *data, size_t index,
                                                                 const size_t vectors) {
     FIRN_UNROLL
-    for (size_t v = 0; v < vectors; v++) {
+    for (size_t v = 0; v < LINE_VECTORS; v++) {
+        if (v >= vectors)
+            continue;
         float *at = sums + v * FIRN_VECTOR;
         const firn_vector weight = load(type, rounds, data, index + v * FIRN_VECTOR, firn_first_lanes(FIRN_VECTOR));
         firn_vector_store(at, firn_vector_fma(factor, weight, firn_vector_load(at)));
