@@ -300,7 +300,7 @@ void firn_row_multiply(const firn_kernel_call *call, const firn_linear *linear) 
     const firn_product *product = &linear->product;
     const uint64_t cost = (uint64_t)product->columns * product->terms / FIRN_MULTIPLICATIONS;
     row_product it = {linear, columns_of_piece(product, firn_parallel_threads(&call->parallel, cost))};
-    firn_pieces_run(call, firn_row_scratch(linear), firn_ceiling(product->columns, it.piece_columns), cost,
+    firn_pieces_run(call, (size_t)firn_row_scratch(linear), firn_ceiling(product->columns, it.piece_columns), cost,
                     multiply_piece, &it);
 }
 
