@@ -407,19 +407,26 @@ static bool keep_before(member *m) {
 }
 
 /* Puts back what was there before the rename. If that fails, what was there stays under its second name, which the
- * message gives. */
-static void undo_rename(member *m) {
+ * message gives. Returns whether it did. */
+static bool undo_rename(member *m) {
     const bool undone =
         m->before != NULL ? rename(m->before, m->output.target) == 0 : unlink(m->output.target) == 0 || errno == ENOENT;
     if (undone) {
         m->before = NULL;
         (void)sync_folder(m->output.target); /* the set has failed, and the message about that has been printed */
-        return;
+        return true;
     }
     fail(m->output.name, m->before != NULL ? "put back" : "removed again",
          m->before != NULL ? firnc_format("what it held is in %s: move it back", m->before)
                            : "it belongs to a set that was not written whole: remove it");
     m->before = NULL;
+    return false;
+}
+
+/* Writes a whole file under a temporary name. */
+static bool write_temporary(firnc_output *output, const firnc_bytes *bytes) {
+    return create_temporary(output) && firnc_output_add(output, bytes->data, bytes->count) &&
+           close_temporary(output, NULL, 0);
 }
 
 /* Writes each file under a temporary name, then gives each its own name. */
@@ -427,9 +434,7 @@ static bool write_set(member *set, const firnc_file *files, uint32_t count) {
     bool good = true;
     uint32_t renamed = 0;
     for (uint32_t i = 0; i < count && good; i++)
-        good = create_temporary(&set[i].output) &&
-               firnc_output_add(&set[i].output, files[i].bytes.data, files[i].bytes.count) &&
-               close_temporary(&set[i].output, NULL, 0);
+        good = write_temporary(&set[i].output, &files[i].bytes);
     for (uint32_t i = 0; i < count && good; i++)
         good = keep_before(&set[i]);
     while (renamed < count && good) {
@@ -437,7 +442,7 @@ static bool write_set(member *set, const firnc_file *files, uint32_t count) {
         renamed += good;
     }
     for (uint32_t i = 0; i < renamed && !good; i++)
-        undo_rename(&set[i]);
+        (void)undo_rename(&set[i]);
     for (uint32_t i = 0; i < count && good; i++)
         good = sync_target(&set[i].output);
     return good;
@@ -455,6 +460,15 @@ static bool is_of_its_own(const member *set, uint32_t position) {
     return true;
 }
 
+/* Removes what temporary and second names are left. */
+static void clear(member *set, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        firnc_output_abandon(&set[i].output);
+        if (set[i].before != NULL)
+            unlink(set[i].before);
+    }
+}
+
 bool firnc_files_write(const firnc_file *files, uint32_t count) {
     member *set = firnc_allocate((count + UINT64_C(1)) * sizeof *set);
     for (uint32_t i = 0; i < count; i++)
@@ -463,11 +477,34 @@ bool firnc_files_write(const firnc_file *files, uint32_t count) {
     sigset_t before;
     hold_signals(&before);
     const bool good = write_set(set, files, count);
-    for (uint32_t i = 0; i < count; i++) {
-        firnc_output_abandon(&set[i].output);
-        if (set[i].before != NULL)
-            unlink(set[i].before);
-    }
+    clear(set, count);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
+}
+
+/* Gives a file and its note their names. The older note goes first and the new one comes last, each step on the disk
+ * before the next, so that no note is ever beside a file that it is not of. */
+static bool name_pair(member *file, member *note) {
+    if (note->before != NULL && unlink(note->output.target) != 0)
+        return fail(note->output.name, "removed", room());
+    const bool alone = note->before == NULL || sync_target(&note->output);
+    const bool named = alone && rename_temporary(&file->output);
+    const bool good = named && sync_target(&file->output) && rename_temporary(&note->output);
+    /* the older note comes back only beside the older file */
+    if (!good && (!named || undo_rename(file)))
+        (void)undo_rename(note);
+    return good && sync_target(&note->output);
+}
+
+bool firnc_output_end_noted(firnc_output *output, const void *head, uint64_t count, const firnc_file *note) {
+    member pair[2] = {{.output = *output}};
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = find_target(&pair[1].output, note->name) && is_of_its_own(pair, 1) &&
+                      close_temporary(&pair[0].output, head, count) && write_temporary(&pair[1].output, &note->bytes) &&
+                      keep_before(&pair[0]) && keep_before(&pair[1]) && name_pair(&pair[0], &pair[1]);
+    clear(pair, 2);
+    *output = pair[0].output;
     sigprocmask(SIG_SETMASK, &before, NULL);
     return good;
 }

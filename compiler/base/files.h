@@ -82,6 +82,11 @@ typedef struct firnc_file {
  * new. */
 bool firnc_files_write(const firnc_file *files, uint32_t count);
 
+/* Ends an output as firnc_output_end does, and writes a note beside it that belongs to these very bytes, or leaves both
+ * as they were. A power cut, or a kill that cannot be caught, may leave the output, old or new, without a note, but
+ * never beside the note of the other. */
+bool firnc_output_end_noted(firnc_output *output, const void *head, uint64_t count, const firnc_file *note);
+
 /* Makes a folder unless it is there; *made says whether it was made here. */
 bool firnc_folder_make(const char *name, bool *made);
 

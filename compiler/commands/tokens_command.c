@@ -254,15 +254,16 @@ static int end_interrupted(const char *output) {
     return FIRNC_EXIT_INTERRUPTED;
 }
 
-/* Ends the file, and notes the tokenizer beside it. An older note goes first, so that it is never beside these ids. */
+/* Ends the file, and notes the tokenizer beside it. The note is beside the ids themselves, not beside a link to them.
+ */
 static bool end_ids(encoding *e, const request *r) {
     uint8_t identity[FIRNC_IDENTITY_BYTES];
     if (!firnc_tokenizer_identity(r->tokenizer != NULL ? r->tokenizer : r->vocabulary, r->merges, identity)) {
         firnc_output_abandon(&e->writer.output);
         return false;
     }
-    (void)unlink(firnc_tokenizer_note_name(r->output));
-    return firnc_ids_write_end(&e->writer) && firnc_tokenizer_note_write(r->output, identity);
+    const firnc_file note = firnc_tokenizer_note(e->writer.output.target, identity);
+    return firnc_ids_write_end(&e->writer, &note);
 }
 
 static int write_ids(encoding *e, const request *r) {

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compiler/base/files.h"
 #include "compiler/base/text.h"
@@ -35,9 +34,10 @@ const char *firnc_tokenizer_note_name(const char *ids) {
     return firnc_format("%s" FIRNC_TOKENIZER_NOTE, ids);
 }
 
-bool firnc_tokenizer_note_write(const char *ids, const uint8_t identity[FIRNC_IDENTITY_BYTES]) {
-    const char *text = firnc_format("%s\n", firnc_hex(identity, FIRNC_IDENTITY_BYTES));
-    return firnc_file_write(firnc_tokenizer_note_name(ids), text, NOTE_BYTES);
+firnc_file firnc_tokenizer_note(const char *ids, const uint8_t identity[FIRNC_IDENTITY_BYTES]) {
+    uint8_t *text = firnc_allocate_aligned(NOTE_BYTES + 1);
+    memcpy(text, firnc_format("%s\n", firnc_hex(identity, FIRNC_IDENTITY_BYTES)), NOTE_BYTES + 1);
+    return (firnc_file){firnc_tokenizer_note_name(ids), {.data = text, .count = NOTE_BYTES}};
 }
 
 bool firnc_tokenizer_is_note(const char *name) {

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler/base/files.h"
+
 enum { FIRNC_IDENTITY_BYTES = 32 };
 
 /* What the name of a note has behind that of the ids. */
@@ -17,7 +19,8 @@ bool firnc_tokenizer_identity(const char *tokenizer, const char *merges, uint8_t
 
 const char *firnc_tokenizer_note_name(const char *ids);
 bool firnc_tokenizer_is_note(const char *name);
-bool firnc_tokenizer_note_write(const char *ids, const uint8_t identity[FIRNC_IDENTITY_BYTES]);
+/* The note to write beside a file of ids. */
+firnc_file firnc_tokenizer_note(const char *ids, const uint8_t identity[FIRNC_IDENTITY_BYTES]);
 bool firnc_tokenizer_note_read(const char *name, uint8_t identity[FIRNC_IDENTITY_BYTES]);
 
 #endif

@@ -63,10 +63,10 @@ bool firnc_ids_write(firnc_ids_writer *writer, const firnc_ids *ids) {
     return true;
 }
 
-bool firnc_ids_write_end(firnc_ids_writer *writer) {
+bool firnc_ids_write_end(firnc_ids_writer *writer, const firnc_file *note) {
     uint8_t header[HEADER_BYTES];
     make_header(writer, header);
-    return firnc_output_end(&writer->output, header, writer->npy ? sizeof header : 0);
+    return firnc_output_end_noted(&writer->output, header, writer->npy ? sizeof header : 0, note);
 }
 
 const char *firnc_ids_type(const firnc_ids_writer *writer) {

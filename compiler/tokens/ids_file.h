@@ -20,7 +20,8 @@ typedef struct firnc_ids_writer {
 /* The file gets its name at firnc_ids_write_end; until then firnc_output_abandon removes what there is. */
 bool firnc_ids_write_begin(firnc_ids_writer *writer, const char *name, uint32_t vocabulary);
 bool firnc_ids_write(firnc_ids_writer *writer, const firnc_ids *ids);
-bool firnc_ids_write_end(firnc_ids_writer *writer);
+/* note: what says beside the ids by which tokenizer they were made */
+bool firnc_ids_write_end(firnc_ids_writer *writer, const firnc_file *note);
 
 /* "uint16" or "int32" */
 const char *firnc_ids_type(const firnc_ids_writer *writer);
