@@ -52,9 +52,16 @@ static uint32_t digit_of(char digit) {
     return found != NULL ? (uint32_t)(found - digits) : 16;
 }
 
+/* A note is read with one byte to spare, so that a longer file is seen to be none. */
+static uint64_t note_extent(const uint8_t *bytes, uint64_t count) {
+    (void)bytes;
+    (void)count;
+    return NOTE_BYTES + 1;
+}
+
 bool firnc_tokenizer_note_read(const char *name, uint8_t identity[FIRNC_IDENTITY_BYTES]) {
     firnc_bytes bytes;
-    if (!firnc_file_read(name, NOTE_BYTES, &bytes))
+    if (!firnc_file_read_part(name, TOKENIZER_BYTES_MAX, note_extent, &bytes))
         return false;
     bool good = bytes.count == NOTE_BYTES && bytes.data[NOTE_BYTES - 1] == '\n';
     for (uint32_t i = 0; good && i < FIRNC_IDENTITY_BYTES; i++) {

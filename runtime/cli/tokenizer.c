@@ -1,26 +1,36 @@
 /* Refuses data whose tokens were made by another tokenizer than the plan is for. firnc tokens notes beside each file
  * that it writes by which tokenizer it was made; of other files that is not known. */
+#define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
 
+#define PACKED ".gz"
+
 enum { DIGITS = 64, SHOWN = 8 };
 
-/* Reads the note beside a file. Returns 1 if there is one, 0 if not, and -1 after a message. */
+/* Whether these are the digits of a note, as firnc tokens writes them: what one program takes, the other takes. */
+static bool are_digits(const char *text) {
+    return strspn(text, "0123456789abcdef") == DIGITS;
+}
+
+/* Reads a note. Returns 1 if there is one, 0 if not, and -1 after a message. A link to nothing is one that was lost. */
 static int read_note(const char *path, char digits[DIGITS + 1]) {
-    char text[DIGITS + 2];
+    char text[DIGITS + 2] = {0};
+    struct stat status;
     uint64_t bytes;
-    if (access(path, F_OK) != 0)
+    if (lstat(path, &status) != 0)
         return 0;
     const int file = firn_host_open(path, true, &bytes);
     if (file < 0)
         return -1;
     const int64_t count = firn_host_read(file, text, sizeof text);
     close(file);
-    if (count != DIGITS + 1 || bytes != DIGITS + 1 || text[DIGITS] != '\n') {
+    if (count != DIGITS + 1 || bytes != DIGITS + 1 || text[DIGITS] != '\n' || !are_digits(text)) {
         firn_host_fail(path,
                        "is no note of firnc tokens, which is 64 hexadecimal digits and the end of a line; encode the "
                        "text again, or remove the note");
@@ -29,6 +39,34 @@ static int read_note(const char *path, char digits[DIGITS + 1]) {
     memcpy(digits, text, DIGITS);
     digits[DIGITS] = 0;
     return 1;
+}
+
+/* Reads the note of a file of this name; of a packed one it may be that of the file that was packed. *note becomes the
+ * name of the note, which the caller frees. */
+static int read_note_beside(const char *name, char digits[DIGITS + 1], char **note) {
+    const size_t length = strlen(name), size = length + sizeof FIRN_HOST_TOKENIZER_NOTE;
+    *note = firn_host_allocate(size);
+    snprintf(*note, size, "%s" FIRN_HOST_TOKENIZER_NOTE, name);
+    const int known = read_note(*note, digits);
+    if (known != 0 || length <= sizeof PACKED - 1 || strcmp(name + length - (sizeof PACKED - 1), PACKED) != 0)
+        return known;
+    snprintf(*note, size, "%.*s" FIRN_HOST_TOKENIZER_NOTE, (int)(length - (sizeof PACKED - 1)), name);
+    return read_note(*note, digits);
+}
+
+/* Reads the note of a file of data: beside the file itself, where firnc tokens writes it, or else beside the link by
+ * which it is named. */
+static int find_note(const char *name, char digits[DIGITS + 1], char **note) {
+    char *real = realpath(name, NULL);
+    int known = 0;
+    *note = NULL;
+    if (real != NULL)
+        known = read_note_beside(real, digits, note);
+    free(real);
+    if (known != 0)
+        return known;
+    free(*note);
+    return read_note_beside(name, digits, note);
 }
 
 bool cli_tokenizer_fits(const cli_session *session) {
@@ -42,10 +80,8 @@ bool cli_tokenizer_fits(const cli_session *session) {
         snprintf(wanted + (size_t)2 * i, 3, "%02x", (unsigned)firn_fb_plan_tokenizer_at(plan, i));
     for (uint32_t i = 0; i < stream->count; i++) {
         const char *name = firn_host_file_name(stream->files[i]);
-        const size_t size = strlen(name) + sizeof FIRN_HOST_TOKENIZER_NOTE;
-        char *note = firn_host_allocate(size);
-        snprintf(note, size, "%s" FIRN_HOST_TOKENIZER_NOTE, name);
-        const int known = read_note(note, found);
+        char *note;
+        const int known = find_note(name, found, &note);
         const bool good = known >= 0 && (known == 0 || strcmp(found, wanted) == 0);
         if (known == 1 && !good)
             firn_host_fail(

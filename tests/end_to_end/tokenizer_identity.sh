@@ -83,6 +83,35 @@ cp "$folder/qwen.bin" "$folder/qwen.bin.tokenizer" "$folder/both"
 expect "a folder" 0 "" run qwen both
 cmp -s "$folder/out" "$folder/qwen.bin.digest" || fail "the note in a folder is read as data"
 
+# --- packed and linked files ---
+
+# A packed file has the note of the file that was packed, a linked file that of the file itself.
+gzip -k "$folder/pair.bin"
+mkdir "$folder/links"
+cp "$folder/pair.bin.gz" "$folder/moved.bin.gz"
+cp "$folder/pair.bin.tokenizer" "$folder/moved.bin.gz.tokenizer"
+ln -s ../pair.bin "$folder/links/pair.bin"
+ln -s ../pair.bin.gz "$folder/links/other.bin.gz"
+cp "$folder/unknown.bin" "$folder/stored"
+ln -s ../stored "$folder/links/noted.bin"
+cp "$folder/pair.bin.tokenizer" "$folder/links/noted.bin.tokenizer"
+for data in pair.bin.gz moved.bin.gz links/pair.bin links/other.bin.gz links/noted.bin; do
+    expect "$data of another tokenizer" 1 "$data: its tokens are those of the tokenizer" run qwen "$data"
+done
+cp "$folder/qwen.bin.tokenizer" "$folder/links/pair.bin.tokenizer"
+expect "a stale note beside a link" 1 "compile with --tokenizer .*/pair.bin.tokenizer" run qwen links/pair.bin
+ln -s missing "$folder/unknown.bin.tokenizer"
+expect "a note that is lost" 1 "unknown.bin.tokenizer: " run qwen unknown.bin
+rm "$folder/unknown.bin.tokenizer"
+# Ids that are written through a link have their note beside themselves.
+cp "$folder/pair.bin" "$folder/target.bin"
+cp "$folder/pair.bin.tokenizer" "$folder/target.bin.tokenizer"
+ln -s ../target.bin "$folder/links/written.bin"
+encode links/written.bin --tokenizer $golden/qwen2.json
+cmp -s "$folder/target.bin.tokenizer" "$folder/qwen.bin.tokenizer" || fail "a note of other ids stays beside the file that a link names"
+expect "ids behind a link" 0 "" run qwen links/written.bin
+! grep -q tokenizer "$folder/err" || fail "ids behind a link: a word about the tokenizer"
+
 # --- evaluations ---
 
 expect "a checkpoint" 0 "" run qwen qwen.bin --checkpoint "$folder/state"
@@ -98,13 +127,16 @@ expect "a larger tokenizer" 1 "has [0-9]* tokens, and the model of .* 100; enlar
     --mode train --key "$folder/key.key.pem" -o "$folder/none" --tokenizer $golden/qwen2.json --set trainer.init.model.vocab_size=100
 expect "a model without tokens" 1 "the model mlp reads no tokens; leave it out" "$FIRNC" compile compiler/recipes/small_mlp.yaml \
     --mode train --key "$folder/key.key.pem" -o "$folder/none" --tokenizer $golden/qwen2.json
-for text in '' '12' "$(printf %.63s "$digits")g" "$(printf %.63s "$digits")Z" "$digits$digits"; do
+capitals=$(printf %s "$digits" | tr a-f A-F)
+for text in '' '12' "$(printf %.63s "$digits")g" "$(printf %.63s "$digits")Z" "$digits$digits" "$capitals" "$digits " \
+    "$(yes "$digits" | head -2000)"; do
     printf '%s\n' "$text" >"$folder/bad.tokenizer"
-    expect "a damaged note, compiled" 1 "bad.tokenizer: " "$FIRNC" compile "$folder/recipe.yaml" --mode train \
+    expect "a damaged note, compiled" 1 "bad.tokenizer: is no note of firnc tokens" "$FIRNC" compile "$folder/recipe.yaml" --mode train \
         --key "$folder/key.key.pem" -o "$folder/none" --tokenizer "$folder/bad.tokenizer"
     printf '%s\n' "$text" >"$folder/unknown.bin.tokenizer"
-    expect "a damaged note, trained" 1 "unknown.bin.*" run qwen unknown.bin
+    expect "a damaged note, trained" 1 "unknown.bin.tokenizer: is no note of firnc tokens" run qwen unknown.bin
 done
+rm "$folder/unknown.bin.tokenizer"
 [ ! -e "$folder/none" ] || fail "a refused plan was written"
 expect "a note over the text" 2 "which is read" "$FIRNC" tokens "$folder/bad.tokenizer" $pair -o "$folder/bad"
 
