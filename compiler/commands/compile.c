@@ -108,7 +108,8 @@ static const firnc_option options[] = {
      FIRNC_OPTION_FLAG,
      offsetof(request, restart_data)},
     {{"--allow-unmatched", NULL, NULL,
-      "with --weights or --continue: initialise what the file lacks, leave out tensors that the recipe lacks"},
+      "with --weights or --continue: initialise what the file lacks, leave out tensors that the recipe lacks; with "
+      "--continue also: go on with another tokenizer"},
      FIRNC_OPTION_FLAG,
      offsetof(request, allow_unmatched)},
     {{"--samples", NULL, "N", "samples that an epoch reads, records or windows of text; for num_epochs of a recipe"},

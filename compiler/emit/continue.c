@@ -9,11 +9,13 @@
 #include "compiler/base/words.h"
 #include "plan/errors.h"
 #include "plan/identity.h"
+#include "plan/keys/text_origin.h"
 
-#define COUNTERS     "counters."
-#define SCALER       "scaler."
-#define OPTIMIZER    "optimizer."
-#define COUNTER_MOST ((int64_t)1 << 62) /* as an initialiser may have it (plan.fbs) */
+#define COUNTERS        "counters."
+#define SCALER          "scaler."
+#define OPTIMIZER       "optimizer."
+#define TOKENIZER_SHOWN 4                  /* bytes of its SHA-256 */
+#define COUNTER_MOST    ((int64_t)1 << 62) /* as an initialiser may have it (plan.fbs) */
 
 typedef struct continuing {
     const firnc_job *job;
@@ -255,15 +257,41 @@ bool firnc_continue(firnc_compilation *compilation) {
     return true;
 }
 
+/* --- the tokenizer ------------------------------------------------------------------------------------------------ */
+
+/* Ids of another tokenizer mean nothing to the parameters that are taken. */
+static bool check_tokenizer(const firnc_compilation *compilation, firn_fb_plan plan) {
+    const firnc_older_run *run = &compilation->continued->run;
+    const firn_text_origin origin = firn_text_origin_of(plan, run->header.preprocessing_hash);
+    if (origin == FIRN_TEXT_NOT_COMPARED || origin == FIRN_TEXT_SAME)
+        return true;
+    const char *tokenizer = firnc_hex(firn_fb_plan_tokenizer_data(plan), TOKENIZER_SHOWN);
+    if (origin == FIRN_TEXT_UNNAMED) {
+        firnc_say("firnc: %s: note: that run names no tokenizer, so nothing says whether its tokens are those of %s...",
+                  run->file, tokenizer);
+        return true;
+    }
+    const bool allowed = compilation->job->allow_unmatched;
+    firnc_say("firnc: %s: %swas not trained with tokens of the tokenizer %s..., or they had another type; %s",
+              run->file, allowed ? "warning: " : "", tokenizer,
+              allowed ? "the run goes on with those of this tokenizer"
+                      : "give the tokenizer of that run by firnc compile --tokenizer, or add --allow-unmatched");
+    return allowed;
+}
+
 /* --- the data ----------------------------------------------------------------------------------------------------- */
 
 bool firnc_continue_data(firnc_compilation *compilation, const firnc_payload *payload, bool *changed) {
     firnc_graph *graph = compilation->graph;
-    if (compilation->continued == NULL || compilation->continued->cursor == 0)
+    if (compilation->continued == NULL)
+        return true;
+    const firn_fb_plan plan = firn_fb_plan_root(payload->bytes);
+    if (!check_tokenizer(compilation, plan))
+        return false;
+    if (compilation->continued->cursor == 0)
         return true;
     firnc_continued *to = firnc_allocate(sizeof *to);
     *to = *compilation->continued;
-    const firn_fb_plan plan = firn_fb_plan_root(payload->bytes);
     uint8_t preprocessing[FIRN_HASH_BYTES], split[FIRN_HASH_BYTES];
     if (firn_preprocessing_hash(plan, preprocessing) != FIRN_OK || firn_split_hash(plan, split) != FIRN_OK)
         return firnc_fail(compilation, "a hash cannot be computed; this is a bug of firnc");

@@ -20,7 +20,8 @@ typedef struct firnc_continued {
  * that only one of both runs trains. An evaluation takes the model alone. False after one message. */
 bool firnc_continue(firnc_compilation *compilation);
 
-/* After the payload was written: lets the run begin with the first sample, with a note, if it draws other samples than
+/* After the payload was written: the tokens must be those of the older run's tokenizer, as far as that is known, unless
+ * job->allow_unmatched. Lets the run begin with the first sample, with a note, if it draws other samples than
  * the older run; *changed says so, and the payload must be written again. False after one message. */
 bool firnc_continue_data(firnc_compilation *compilation, const firnc_payload *payload, bool *changed);
 

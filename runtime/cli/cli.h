@@ -300,6 +300,9 @@ const char *cli_say_out_of_range(const cli_session *session, char *text, size_t 
 /* Compares the tokenizer that the plan is for with those that notes beside the files of tokens name, and notes files
  * without one. Returns false after a message if a file has another tokenizer. */
 bool cli_tokenizer_fits(const cli_session *session);
+/* Notes if the checkpoint that was restored was trained with tokens of another tokenizer than the plan is for, or if
+ * that is not known. */
+void cli_tokenizer_note_training(const cli_session *session);
 
 /* --- rows.c --- */
 

@@ -208,6 +208,7 @@ static int generate(text *t) {
         status = cli_restore(t->session);
     if (status != CLI_OK)
         return status;
+    cli_tokenizer_note_training(t->session);
     t->room = firn_host_allocate(2 * (size_t)t->decoder.classes * sizeof *t->room);
     t->chunk = firn_host_allocate((size_t)t->decoder.chunk * sizeof(int32_t));
     /* Nothing has to be saved, so a reader that has seen enough ends the run as it ends any filter. */

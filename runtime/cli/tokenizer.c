@@ -1,5 +1,6 @@
-/* Refuses data whose tokens were made by another tokenizer than the plan is for. firnc tokens notes beside each file
- * that it writes by which tokenizer it was made; of other files that is not known. */
+/* Refuses data whose tokens were made by another tokenizer than the plan is for, and notes a checkpoint of such data.
+ * firnc tokens notes beside each file that it writes by which tokenizer it was made; of other files that is not known.
+ */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/keys/text_origin.h"
 #include "runtime/cli/cli.h"
 
 #define PACKED ".gz"
@@ -69,6 +71,12 @@ static int find_note(const char *name, char digits[DIGITS + 1], char **note) {
     return read_note_beside(name, digits, note);
 }
 
+/* Writes the digits of the tokenizer that a plan names. */
+static void write_digits(firn_fb_plan plan, char digits[DIGITS + 1]) {
+    for (uint32_t i = 0; i < FIRN_HASH_BYTES; i++)
+        snprintf(digits + (size_t)2 * i, 3, "%02x", (unsigned)firn_fb_plan_tokenizer_at(plan, i));
+}
+
 bool cli_tokenizer_fits(const cli_session *session) {
     const firn_fb_plan plan = cli_plan(session);
     const firn_host_stream *stream = &session->data.files[0];
@@ -76,8 +84,7 @@ bool cli_tokenizer_fits(const cli_session *session) {
     uint32_t unknown = 0, first = 0;
     if (firn_fb_plan_tokenizer_count(plan) != FIRN_HASH_BYTES)
         return true;
-    for (uint32_t i = 0; i < FIRN_HASH_BYTES; i++)
-        snprintf(wanted + (size_t)2 * i, 3, "%02x", (unsigned)firn_fb_plan_tokenizer_at(plan, i));
+    write_digits(plan, wanted);
     for (uint32_t i = 0; i < stream->count; i++) {
         const char *name = firn_host_file_name(stream->files[i]);
         char *note;
@@ -100,4 +107,33 @@ bool cli_tokenizer_fits(const cli_session *session) {
                        firn_host_file_name(stream->files[first]), unknown == 1 ? "it" : "this and other files", SHOWN,
                        wanted);
     return true;
+}
+
+/* Reads the header of the checkpoint, which has been restored. */
+static bool read_record(const char *path, firn_record *record) {
+    uint8_t header[FIRN_RECORD_HEADER_BYTES];
+    uint64_t bytes;
+    const int file = path != NULL ? firn_host_open(path, true, &bytes) : -1;
+    if (file < 0)
+        return false;
+    const int64_t count = firn_host_read(file, header, sizeof header);
+    close(file);
+    return count == (int64_t)sizeof header && firn_record_decode(record, header) == FIRN_OK;
+}
+
+void cli_tokenizer_note_training(const cli_session *session) {
+    const firn_fb_plan plan = cli_plan(session);
+    const char *path = session->options->checkpoint;
+    char digits[DIGITS + 1];
+    firn_record record;
+    if (session->options->quiet || firn_fb_plan_tokenizer_count(plan) != FIRN_HASH_BYTES || !read_record(path, &record))
+        return;
+    const firn_text_origin origin = firn_text_origin_of(plan, record.preprocessing_hash);
+    write_digits(plan, digits);
+    if (origin == FIRN_TEXT_UNNAMED)
+        firn_host_note("%s: its training names no tokenizer; the plan is for %.*s...", path, SHOWN, digits);
+    else if (origin == FIRN_TEXT_OTHER)
+        firn_host_note("%s: was not trained with tokens of the tokenizer %.*s..., which the plan is for, or they had "
+                       "another type: the tokens that follow may mean nothing; give the plan of its tokenizer",
+                       path, SHOWN, digits);
 }

@@ -121,6 +121,51 @@ expect "an evaluation" 0 "" "$FIRN" eval "$folder/qwen_eval" --pub "$PUB" --chec
 expect "an evaluation of another tokenizer" 3 "CHECKPOINT_OTHER_PREPROCESSING" "$FIRN" eval "$folder/pair_eval" --pub "$PUB" \
     --checkpoint "$folder/state" --data "$folder/pair.bin" --quiet
 
+# --- runs that continue, and text ---
+
+# continue_with NAME CHECKPOINT OPTION...
+continue_with() {
+    plan=$1
+    from=$2
+    shift 2
+    "$FIRNC" compile "$folder/recipe.yaml" --mode train --key "$folder/key.key.pem" -o "$folder/$plan" --set trainer.init.loop.num_steps=4 \
+        --continue "$folder/$from" "$@"
+}
+other="state: was not trained with tokens of the tokenizer $(head -c 8 "$folder/pair.bin.tokenizer")\.\.\., "
+by_pair="--tokenizer $folder/pair.bin.tokenizer"
+expect "one tokenizer goes on" 0 "" continue_with on state --tokenizer $golden/qwen2.json
+[ ! -s "$folder/err" ] || fail "one tokenizer goes on: $(cat "$folder/err")"
+expect "in shorter sequences" 0 "" continue_with on state --tokenizer $golden/qwen2.json --set trainer.fit.train_dataloader.max_sequence_length=4
+! grep -q "tokenizer" "$folder/err" || fail "shorter sequences: a word about the tokenizer"
+for option in "" --restart-data --restart-schedule; do
+    expect "another one $option" 1 "$other.*--allow-unmatched" continue_with off state $by_pair $option
+done
+expect "another one, evaluated" 1 "$other.*--allow-unmatched" "$FIRNC" compile "$folder/recipe.yaml" --mode eval --decode \
+    --key "$folder/key.key.pem" -o "$folder/off" --continue "$folder/state" $by_pair
+[ ! -e "$folder/off" ] || fail "a refused run was written"
+expect "another one, allowed" 0 "" continue_with on state $by_pair --allow-unmatched
+grep -q "warning: was not trained with tokens of the tokenizer" "$folder/err" || fail "another one, allowed: no warning"
+expect "a run without one" 0 "" run plain pair.bin --checkpoint "$folder/unnamed"
+expect "a run without one goes on" 0 "" continue_with on unnamed $by_pair
+grep -q "unnamed: note: that run names no tokenizer" "$folder/err" || fail "a run without one goes on: no note"
+
+compile qwen_text eval --decode --tokenizer $golden/qwen2.json
+compile pair_text eval --decode $by_pair
+compile plain_text eval --decode
+# says PLAN CHECKPOINT NOTE: generates, with this note; "": with none.
+says() {
+    expect "$1 of $2" 0 "" "$FIRN" generate "$folder/$1" --pub "$PUB" --checkpoint "$folder/$2" --prompt 1,2 --tokens 2
+    if [ -z "$3" ]; then
+        ! grep -q tokenizer "$folder/err" || fail "$1 of $2: a word about the tokenizer"
+    else
+        grep -q "$3" "$folder/err" || fail "$1 of $2: no note"
+    fi
+}
+says qwen_text state ""
+says pair_text state "$other"
+says pair_text unnamed "unnamed: its training names no tokenizer"
+says plain_text state ""
+
 # --- what is refused ---
 
 expect "a larger tokenizer" 1 "has [0-9]* tokens, and the model of .* 100; enlarge vocab_size" "$FIRNC" compile "$folder/recipe.yaml" \
