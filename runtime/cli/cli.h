@@ -395,6 +395,9 @@ typedef struct cli_last_batch {
     uint64_t *places; /* in the data, of each sample of the batch */
 } cli_last_batch;
 
+/* Whether firn predict fills the last batch, so that one sample is enough. False where the library fills it, and where
+ * the plan is for an evaluation. */
+bool cli_last_batch_is_filled(const cli_session *session);
 /* Makes a batch of the last `left` samples, from 1, of a plan that reads all of its data. *batch may not be moved. */
 void cli_last_batch_begin(cli_last_batch *batch, const cli_session *session, uint64_t left);
 void cli_last_batch_end(cli_last_batch *batch);

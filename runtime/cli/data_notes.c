@@ -310,7 +310,7 @@ static void note_evaluation(const cli_session *session, const char *text, uint64
     const unsigned long samples = info->samples, rest = (unsigned long)(part % info->samples);
     const uint64_t there = part / info->samples, most = info->steps != 0 ? info->steps : UINT64_MAX;
     const uint64_t whole = again || most < there ? most : there;
-    const bool is_short = info->short_batch && rest != 0 && whole < most;
+    const bool is_short = (info->short_batch || cli_last_batch_is_filled(session)) && rest != 0 && whole < most;
     if (!is_short)
         firn_host_note("%s; %llu batch%s of %lu", text, (unsigned long long)whole, whole == 1 ? "" : "es", samples);
     else if (whole == 0)
@@ -321,15 +321,15 @@ static void note_evaluation(const cli_session *session, const char *text, uint64
 }
 
 /* The samples that an evaluation or a training needs at least. */
-static uint64_t fewest(const firn_info *info) {
-    return info->short_batch ? 1 : info->samples;
+static uint64_t fewest(const cli_session *session) {
+    return session->info.short_batch || cli_last_batch_is_filled(session) ? 1 : session->info.samples;
 }
 
 static void note_counts(const cli_session *session) {
     const firn_info *info = &session->info;
     char text[300];
     firn_sample_counts counts;
-    if (!count(session, &counts) || counts.part < fewest(info))
+    if (!count(session, &counts) || counts.part < fewest(session))
         return; /* too few samples are an error of the first step */
     say_counts(session, &counts, text, sizeof text);
     if (!info->eval)
@@ -340,7 +340,7 @@ static void note_counts(const cli_session *session) {
 
 bool cli_say_samples(const cli_session *session, char *text, size_t size) {
     firn_sample_counts counts;
-    if (!count(session, &counts) || counts.part < fewest(&session->info))
+    if (!count(session, &counts) || counts.part < fewest(session))
         return false;
     say_counts(session, &counts, text, size);
     return true;

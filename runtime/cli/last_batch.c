@@ -3,6 +3,7 @@
  * out, where a row depends on its own sample only. A plan whose last batch may be short needs no such source: the
  * library fills its last batch. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/cli/cli.h"
 
@@ -55,6 +56,12 @@ static int read_batch(void *context, uint32_t stream, uint64_t first, uint32_t c
         count -= now;
     }
     return error;
+}
+
+bool cli_last_batch_is_filled(const cli_session *session) {
+    const firn_info *info = &session->info;
+    const bool predicts = !info->metric || strcmp(session->options->command, "predict") == 0;
+    return predicts && info->eval && info->all_data && info->steps == 0 && info->ring == 0 && !info->short_batch;
 }
 
 void cli_last_batch_begin(cli_last_batch *batch, const cli_session *session, uint64_t left) {

@@ -65,6 +65,24 @@ paste -d , "$folder/houses.csv" - <"$folder/p.csv" >/dev/null
 tail -n +2 "$folder/houses.csv" | paste -d , - "$folder/p.csv" |
     awk -F , '{ d = $4 - $5; if (d * d > 30000 * 30000) exit 1 }' || fail "a prediction is far from its price"
 
+# Fewer rows than a batch, as of one who asks about one house, and rows behind the last whole batch.
+expect "a note of all rows" 0 "" "$FIRN" predict "$folder/houses/predict.plan" --pub "$PUB" --data "$folder/new.csv" \
+    --checkpoint "$folder/best.ckpt" -o "$folder/p.csv"
+grep -q '1000 samples, none held out; 31 batches of 32 and one of 8$' "$folder/err" || fail "no note of the last rows"
+for rows in 1 5; do
+    head -n $((rows + 1)) "$folder/new.csv" >"$folder/few.csv"
+    head -n $rows "$folder/wanted.csv" >"$folder/few.wanted"
+    expect "$rows rows" 0 "" predict few.csv
+    same "$rows rows are predicted as they are among others" "$folder/p.csv" "$folder/few.wanted"
+    expect "a note of $rows rows" 0 "" "$FIRN" predict "$folder/houses/predict.plan" --pub "$PUB" \
+        --data "$folder/few.csv" --checkpoint "$folder/best.ckpt" -o "$folder/p.npy"
+    grep -q "; 1 batch of $rows\$" "$folder/err" || fail "no note of $rows rows"
+    expect "firn data about $rows rows" 0 "" "$FIRN" data "$folder/few.csv" --plan "$folder/houses/predict.plan" --pub "$PUB"
+done
+head -n 1 "$folder/new.csv" >"$folder/none.csv"
+refuses "no row" "none.csv: " predict none.csv
+cp "$folder/wanted.csv" "$folder/p.csv"
+
 # --- columns by name: those of the plan ------------------------------------------------------------------------------
 
 awk -F , '{ print $4 "," $3 "," (NR == 1 ? "note" : "x y") "," $1 "," $2 }' "$folder/houses.csv" >"$folder/turned.csv"

@@ -177,18 +177,17 @@ static int fail_to_write(table *table) {
 
 /* --- the command --- */
 
-/* Predicts for the samples that are fewer than a batch, by a batch of their own. They are left out, with a note, where
- * that cannot be: of a part of the data and of what was pushed. */
+/* Predicts for the samples that are fewer than a batch, also if there are no others, by a batch of their own. They are
+ * left out, with a note, where that cannot be: of a part of the data and of what was pushed. */
 static int predict_rest(cli_session *session, table *table) {
-    const firn_info *info = &session->info;
-    uint64_t left;
-    int error = firn_eval_left(&session->firn, cli_source(session), &left);
-    if (error != FIRN_OK || left == 0 || info->steps != 0)
+    firn_sample_counts counts;
+    const bool filled = cli_last_batch_is_filled(session);
+    int error = filled ? firn_count_samples(&session->firn, cli_source(session), &counts) : cli_note_left(session);
+    if (error != FIRN_OK || !filled)
         return error == FIRN_OK ? CLI_OK : cli_error(session, error);
-    if (!info->all_data || info->ring != 0) {
-        error = cli_note_left(session);
-        return error == FIRN_OK ? CLI_OK : cli_error(session, error);
-    }
+    const uint64_t left = counts.part - table->rows;
+    if (left == 0)
+        return table->rows != 0 ? CLI_OK : cli_error(session, FIRN_ERROR_DATA_TOO_SHORT);
     cli_last_batch batch;
     cli_last_batch_begin(&batch, session, left);
     error = firn_eval_restart(&session->firn); /* back to the first sample, of this batch */
@@ -215,7 +214,8 @@ static int run_steps(cli_session *session, table *table) {
             return CLI_INTERRUPTED;
         }
     }
-    if (error != FIRN_ERROR_DATA_END)
+    const bool few = error == FIRN_ERROR_DATA_TOO_SHORT && cli_last_batch_is_filled(session);
+    if (error != FIRN_ERROR_DATA_END && !few)
         return cli_error(session, error);
     int status = predict_rest(session, table);
     if (status == CLI_OK && !firn_host_data_unchanged(&session->data))
