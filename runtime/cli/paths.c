@@ -1,12 +1,14 @@
 /* Resolves paths, so that no command overwrites a file that it reads, writes two outputs to the same file, or takes a
- * mistyped name for a counter that has not begun. No file is opened here. */
+ * mistyped name for a counter that has not begun. No file is opened here, but for the first bytes of images. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
+#include <dirent.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/cli/cli.h"
 
@@ -60,10 +62,60 @@ static bool same_file(const char *a, const char *b) {
     return same_text(resolve(a), resolve(b));
 }
 
-/* Returns true if `folder` is a folder of data and the file lies in it. */
+/* Returns true if a file begins like a PNG or a JPEG image. Nothing but a regular file is opened. */
+static bool is_image(const char *path) {
+    static const uint8_t png[] = {0x89, 'P', 'N', 'G'}, jpeg[] = {0xff, 0xd8, 0xff};
+    uint8_t head[sizeof png] = {0};
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool whole = file >= 0 && read(file, head, sizeof head) == (ssize_t)sizeof head;
+    if (file >= 0)
+        close(file);
+    return whole && (memcmp(head, png, sizeof png) == 0 || memcmp(head, jpeg, sizeof jpeg) == 0);
+}
+
+static bool has_image(const char *folder) {
+    bool found = false;
+    DIR *list = opendir(folder);
+    char *begin = firn_host_path(folder, "/");
+    for (struct dirent *entry; list != NULL && !found && (entry = readdir(list)) != NULL;) {
+        char *path = firn_host_path(begin, entry->d_name);
+        found = is_image(path);
+        free(path);
+    }
+    if (list != NULL)
+        closedir(list);
+    free(begin);
+    return found;
+}
+
+/* Returns true if `place` is a folder of data, or one of its class folders, which holds images; other folders in it are
+ * no data. Both paths have no symbolic links. */
+static bool is_of_data(const char *folder, const char *place) {
+    const size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    if (strcmp(folder, place) == 0)
+        return true;
+    return strncmp(folder, place, length) == 0 && place[length] == '/' && strchr(place + length + 1, '/') == NULL &&
+           has_image(place);
+}
+
+/* Returns true if `folder` is a folder of data, and the file, or what a link of its name leads to, lies in it. */
 static bool is_inside(const char *folder, const char *path) {
     struct stat status;
-    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && same_text(realpath(folder, NULL), folder_of(path));
+    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
+        return false;
+    char *whole = realpath(folder, NULL), *target = resolve(path);
+    char *places[] = {folder_of(path), target != NULL ? folder_of(target) : NULL};
+    bool inside = false;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        inside = inside || (whole != NULL && places[i] != NULL && is_of_data(whole, places[i]));
+        free(places[i]);
+    }
+    free(whole);
+    free(target);
+    return inside;
 }
 
 static int refuse(place output, place other, const char *how) {

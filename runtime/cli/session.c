@@ -451,6 +451,8 @@ static int open_data(cli_session *session, const cli_session *owner) {
     if (!firn_host_data_open(&session->data, &wanted, options->data, options->data_count, options->labels,
                              options->weights))
         return CLI_FILE;
+    if (owner != NULL && !firn_host_data_same_classes(&session->data, &owner->data))
+        return CLI_FILE;
     if (!cli_tokenizer_fits(session))
         return CLI_FILE;
     cli_numbers_watch(session);

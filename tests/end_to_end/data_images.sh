@@ -124,6 +124,20 @@ cp -r "$folder/x" "$folder/other"
 mv "$folder/other/cat" "$folder/other/cow"
 expect "other classes" 1 "other: has other class folders than .*/x" "$FIRN" data "$folder/x" "$folder/other"
 
+# --- an evaluation beside a training --------------------------------------------------------------------------------
+
+classes
+compile beside eval 0 '{name: mlp, input_size: 360, hidden_sizes: [], output_size: 3}'
+rm -rf "$folder/other"
+cp -r "$folder/x" "$folder/other"
+expect "the same classes" 0 "" train all --eval "$folder/beside.plan" --eval-data "$folder/other"
+mv "$folder/other/cat" "$folder/other/zebra"
+expect "other classes to evaluate" 1 "other: has other class folders than .*/x, and the labels are their indices" \
+    train all --eval "$folder/beside.plan" --eval-data "$folder/other"
+rm -r "$folder/other/zebra"
+expect "fewer classes to evaluate" 1 "other: has other class folders than .*/x, and the labels are their indices" \
+    train all --eval "$folder/beside.plan" --eval-data "$folder/other"
+
 # --- what is in the folders -----------------------------------------------------------------------------------------
 
 classes
@@ -296,6 +310,18 @@ expect "no labels to write" 2 "needs --labels or --target-column with --convert-
 expect "no names to write" 2 "x: is no folder of class folders" data --classes-output "$folder/z"
 expect "names over the data" 2 "into the folder of the data" data --classes-output "$folder/x/z"
 classes
+ln -s x/cat/grey.png "$folder/link"
+find "$folder/x" -type f -exec sha256sum {} + | sort >"$folder/sums"
+for over in x/cat/grey.png x/cat/new link; do
+    expect "names over an image: $over" 2 "into the folder of the data" data --classes-output "$folder/$over"
+    expect "an array over an image: $over" 2 "into the folder of the data" data --convert "$folder/$over"
+    expect "a checkpoint over an image: $over" 2 "into the folder of the data" train all --checkpoint "$folder/$over"
+    expect "statistics over an image: $over" 2 "into the folder of the data" "$FIRN" data-statistics "$folder/x" -o "$folder/$over"
+    expect "a prediction over an image: $over" 2 "into the folder of the data" "$FIRN" predict "$folder/predict.plan" \
+        --pub "$PUB" --data "$folder/x/" --checkpoint "$folder/run.ckpt" -o "$folder/$over" --format csv
+done
+find "$folder/x" -type f -exec sha256sum {} + | sort | cmp -s - "$folder/sums" || fail "an image was replaced"
+rm "$folder/link"
 expect "no folder for names" 1 "cannot be written" data --classes-output "$folder/none/z"
 
 # --- images that are refused ----------------------------------------------------------------------------------------

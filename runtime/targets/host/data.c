@@ -152,9 +152,9 @@ static bool add_folder(const addition *to, const char *path) {
     return added;
 }
 
-/* Refuses images whose class folders are others than those before: the labels are their indices. */
-static bool compare_classes(const firn_host_stream *stream, const firn_host_file *file) {
-    const firn_host_image_list *list = &file->images, *before = &stream->files[0]->images;
+/* Refuses images whose class folders are others than those of `first`: the labels are their indices. */
+static bool compare_classes(const firn_host_file *first, const firn_host_file *file) {
+    const firn_host_image_list *list = &file->images, *before = &first->images;
     bool same = list->class_count == before->class_count;
     for (uint32_t i = 0; same && i < list->class_count; i++)
         same = strcmp(list->classes[i], before->classes[i]) == 0;
@@ -163,7 +163,12 @@ static bool compare_classes(const firn_host_stream *stream, const firn_host_file
     return firn_host_fail(file->name,
                           "has other class folders than %s, and the labels are their indices; give folders with the "
                           "same class folders",
-                          stream->files[0]->name);
+                          first->name);
+}
+
+bool firn_host_data_same_classes(const firn_host_data *data, const firn_host_data *other) {
+    const firn_host_file *file = data->files[0].files[0], *first = other->files[0].files[0];
+    return file->images.class_count == 0 || first->images.class_count == 0 || compare_classes(first, file);
 }
 
 /* Adds images as records, with the labels that their class folders give. */
@@ -176,7 +181,8 @@ static bool add_images(const addition *to, firn_host_records *records) {
         append(&data->files[1], records->labels);
     else if (records->labels != NULL)
         firn_host_file_close(records->labels);
-    return compare_classes(&data->files[0], records->images) && firn_host_file_compare(records->images, wanted, 0) &&
+    return compare_classes(data->files[0].files[0], records->images) &&
+           firn_host_file_compare(records->images, wanted, 0) &&
            (!labels || firn_host_file_compare(records->labels, wanted, 1));
 }
 

@@ -411,6 +411,9 @@ typedef struct firn_host_data {
  * false after a message. Close the data whatever is returned. */
 bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
                          uint32_t path_count, const char *labels, const char *weights);
+/* Refuses data whose images have other class folders than those of `other`, after a message. Data without class folders
+ * are not compared. Both are open. */
+bool firn_host_data_same_classes(const firn_host_data *data, const firn_host_data *other);
 /* Compares two names: numbers in them by their value if natural, else by bytes. Returns a number like strcmp. */
 int firn_host_folder_order(const char *a, const char *b, bool natural);
 /* Sorts the files of each folder, in natural order or, as firn did before, by the bytes of their names, and computes
