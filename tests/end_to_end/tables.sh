@@ -304,6 +304,24 @@ mv "$folder/kept.columns" "$folder/run.ckpt.columns"
 expect "another training of this name" 0 "" plain train "$folder/plain/train.plan" --data "$folder/x.npy" \
     --labels "$folder/y.npy" --checkpoint "$folder/run.ckpt" --steps 2
 [ ! -e "$folder/run.ckpt.columns" ] || fail "names of an older checkpoint are kept"
+# What is of somebody else stays, whether the run has names or not.
+mkdir "$folder/own.ckpt.columns"
+for data in "$folder/houses.csv --target-column price" "$folder/x.npy --labels $folder/y.npy"; do
+    # shellcheck disable=SC2086
+    refuses "a folder with the name of the columns" "own.ckpt.columns: is no list of columns that firn wrote" plain train \
+        "$folder/plain/train.plan" --data $data --checkpoint "$folder/own.ckpt" --steps 1
+done
+rmdir "$folder/own.ckpt.columns"
+for own in precious '' '{"columns": ["a"]}'; do
+    printf '%s' "$own" >"$folder/own.ckpt.columns"
+    for data in "$folder/houses.csv --target-column price" "$folder/x.npy --labels $folder/y.npy"; do
+        # shellcheck disable=SC2086
+        refuses "a file with the name of the columns" "own.ckpt.columns: is no list of columns that firn wrote" plain train \
+            "$folder/plain/train.plan" --data $data --checkpoint "$folder/own.ckpt" --steps 1
+        [ "$(cat "$folder/own.ckpt.columns")" = "$own" ] || fail "a file of somebody else was changed"
+        [ ! -e "$folder/own.ckpt" ] || fail "a checkpoint of a run that was refused"
+    done
+done
 cp "$folder/houses.csv" "$folder/over.ckpt.columns"
 expect "names over the data" 2 "with its columns over the data" plain train "$folder/plain/train.plan" \
     --data "$folder/over.ckpt.columns" --target-column price --checkpoint "$folder/over.ckpt" --steps 1

@@ -171,14 +171,34 @@ static int write_text(const char *path, char *text) {
     return CLI_FILE;
 }
 
+/* Refuses what has the name of a list of columns and is none that firn wrote, before it is replaced or removed. */
+static int check_own(const char *path) {
+    struct stat status;
+    uint64_t count;
+    if (lstat(path, &status) != 0)
+        return CLI_OK;
+    char *text = S_ISREG(status.st_mode) ? read_text(path, &count) : NULL;
+    cJSON *root = text != NULL ? cJSON_ParseWithLength(text, (size_t)count) : NULL;
+    const bool own = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(root, "run")) &&
+                     cJSON_IsString(cJSON_GetObjectItemCaseSensitive(root, "data")) &&
+                     cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "columns"));
+    if (!own && (text != NULL || !S_ISREG(status.st_mode)))
+        firn_host_fail(path, "is no list of columns that firn wrote, and has the name of the one beside the "
+                             "checkpoint; move it away, or give the checkpoint another name");
+    cJSON_Delete(root);
+    free(text);
+    return own ? CLI_OK : CLI_FILE;
+}
+
 int cli_columns_keep(const cli_session *session, const char *checkpoint) {
     if (checkpoint == NULL)
         return CLI_OK;
     char *path = firn_host_path(checkpoint, CLI_COLUMNS_ENDING), *text = NULL;
     const bool there = is_there(path);
-    int status = CLI_OK;
-    if (there && session->options->resume) {
-        /* it is that of the run, as it was found */
+    const bool kept = there && session->options->resume; /* it is that of the run, as it was found */
+    int status = kept ? CLI_OK : check_own(path);
+    if (kept || status != CLI_OK) {
+        /* nothing is changed */
     } else if (session->data.features.count != 0 && session->report.columns.count == 0) {
         text = print(session);
         status = text != NULL ? write_text(path, text) : CLI_FILE;
