@@ -395,6 +395,18 @@ static int run_without_plan(const cli_options *options) {
     return status;
 }
 
+/* Says what stands in the labels of a device for the rows that are ignored. firn reads -100 for it, and a device reads
+ * what its plan does, so the array is for devices. */
+static void note_ignored(const cli_session *session) {
+    const char *path = session->options->labels_output;
+    uint32_t label;
+    bool unclassed;
+    if (path != NULL && !session->options->quiet && cli_ignored_label(session, &label, &unclassed) && unclassed)
+        firn_host_note("%s: a label of -100 is written as %lu, which a device reads for it; for firn train keep the "
+                       "labels that you have",
+                       path, (unsigned long)label);
+}
+
 static int run_with_plan(const cli_options *options) {
     static cli_session session;
     int status = cli_session_open(&session, options);
@@ -402,6 +414,8 @@ static int run_with_plan(const cli_options *options) {
         status = print_plan(&session);
     if (status == CLI_OK && converts(options))
         status = convert(&session.data, options, session.info.window != 0);
+    if (status == CLI_OK)
+        note_ignored(&session);
     cli_session_end(&session);
     return status;
 }

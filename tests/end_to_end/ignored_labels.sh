@@ -139,6 +139,25 @@ same table ignored
 "$FIRN" data --plan "$folder/ignored" --pub "$PUB" tests/golden/masked_batches.npy --labels $golden.npy >"$folder/got" 2>&1 || fail "firn data --plan"
 grep -q "from 0 to 4, or -100, which is ignored" "$folder/got" || fail "firn data does not say what labels may be"
 
+# A device reads another number for -100, and firn data says so; in a table of predictions such a row has no label.
+"$FIRN" data tests/golden/masked_batches.npy --labels $golden.npy --plan "$folder/ignored" --pub "$PUB" \
+    --convert-labels "$folder/device.npy" >"$folder/got" 2>"$folder/err" || fail "firn data --convert-labels ends with an error"
+grep -q "device.npy: a label of -100 is written as 5, which a device reads for it" "$folder/err" ||
+    fail "firn data does not say what -100 becomes"
+compile said mlp eval $VAL.outputs=[logits]
+for form in csv jsonl; do
+    "$FIRN" predict "$folder/said" --pub "$PUB" --quiet $records --labels $golden.npy --checkpoint "$folder/ignored.run" \
+        --format $form -o "$folder/said.$form" 2>"$folder/err" || fail "predict to $form ends with an error"
+done
+python3 - "$folder" <<'END' || fail "the labels of a table are not those of the file, with none for -100"
+import csv, json, sys
+import numpy as np
+wanted = [None if y < 0 else int(y) for y in np.load("tests/golden/ignored_labels.npy")]
+rows = list(csv.DictReader(open(sys.argv[1] + "/said.csv")))
+assert None in wanted and [int(row["label"]) if row["label"] else None for row in rows] == wanted
+assert [json.loads(line)["label"] for line in open(sys.argv[1] + "/said.jsonl")] == wanted
+END
+
 # --- evaluations ---
 
 for metric in mean perplexity accuracy mean_per_class_accuracy mean_iou dice fbeta; do

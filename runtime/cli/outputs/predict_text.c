@@ -97,13 +97,16 @@ static int64_t predicted(const cli_rows_form *form, const float *values) {
     return values[0] > (probability ? 0.5f : 0.0f);
 }
 
-/* The label of a row. False without a message if it cannot be read. */
+/* The label of a row; -1: it is none of the classes, as what -100 in a file becomes, and is ignored. False without a
+ * message if it cannot be read. */
 static bool read_label(const cli_rows_form *form, uint64_t row, int64_t *label) {
     const firn_source *source = &form->session->data.source;
     uint8_t element[8];
     if (source->read(source->context, LABELS, row, 1, element) != 0)
         return false;
     *label = (int64_t)cli_integer_at(source->streams[LABELS].element, element);
+    if (*label >= (int64_t)classes_of(form))
+        *label = -1;
     return true;
 }
 
