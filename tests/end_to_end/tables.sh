@@ -367,3 +367,5 @@ for half in float16 bfloat16; do
     awk -v value="$value" -v half="$(cat "$folder/out")" 'BEGIN { exit !(half < 2 * value && value < 2 * half) }' ||
         fail "$half: $(cat "$folder/out") and not about $value"
 done
+
+[ $failures -eq 0 ]

@@ -136,8 +136,13 @@ void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, cons
         columns = &owner->data.features;
         targets = &owner->data.targets;
     }
-    wanted->features = columns;
-    wanted->targets = labelled ? targets : NULL;
+    /* Options may choose other names where these are no limit: of the table of --eval-data, for which the same options
+     * hold, and of a run that goes on, which compares the data themselves. */
+    const cli_options *options = session->options;
+    const bool chosen = (owner != NULL && columns == &owner->data.features) ||
+                        (options->resume && !options->allow_other_data && columns == &session->columns);
+    wanted->features = chosen && options->columns != NULL ? NULL : columns;
+    wanted->targets = !labelled || (chosen && options->target != NULL) ? NULL : targets;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

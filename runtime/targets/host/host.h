@@ -308,7 +308,7 @@ typedef struct firn_host_wanted {
     const char *columns, *target;              /* lists of columns of tables, by name or number; NULL: all, none */
     /* The columns that are read of a table with a header where `columns` and `target` are NULL, by their names alone,
      * so that their order in the file does not count; NULL or none: all but the target, and none. A table without a
-     * header is then refused. */
+     * header is then refused. `columns` and `target` may choose these columns only, of a table with a header. */
     const firn_host_names *features, *targets;
     firn_host_header header;
     bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-weights, as messages call them */

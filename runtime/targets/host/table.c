@@ -11,7 +11,7 @@
 
 #define NO_COLUMN UINT32_MAX
 
-enum { COLUMNS_MOST = 1 << 20, NAMES_SHOWN = 8 };
+enum { COLUMNS_MOST = 1 << 20, NAMES_SHOWN = 8, NUMBERS_BYTES = 12 * (NAMES_SHOWN + 2) };
 
 #define PIECE_BYTES 1048576u
 
@@ -157,9 +157,22 @@ static int by_cell(const void *a, const void *b) {
     return strcmp(**(char **const *)a, **(char **const *)b);
 }
 
+/* Writes `count` column numbers from `first` on, as an example of a list; 0 stands for two. */
+static const char *numbers_text(uint32_t first, uint32_t count, char *text, size_t size) {
+    const uint32_t shown = count == 0 ? 2 : count;
+    size_t at = 0;
+    for (uint32_t i = 0; i < shown && i < NAMES_SHOWN; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%lu", i == 0 ? "" : ",", (unsigned long)first + i);
+    if (shown > NAMES_SHOWN)
+        snprintf(text + at, size - at, ",...,%lu", (unsigned long)first + shown - 1);
+    return text;
+}
+
 /* Refuses two columns of one name by which one is read: which of them is meant is not known. */
 static bool refuse_twins(const reading *r) {
     char ***sorted = firn_host_allocate(r->count * sizeof *sorted);
+    const uint32_t features = r->wanted->streams[0].record_elements;
+    char numbers[NUMBERS_BYTES];
     bool twins = false;
     for (uint32_t i = 0; i < r->count; i++)
         sorted[i] = &r->names[i];
@@ -169,15 +182,20 @@ static bool refuse_twins(const reading *r) {
                 (is_by_name(r, sorted[i - 1]) || is_by_name(r, sorted[i]));
         if (twins)
             firn_host_fail(r->file->name,
-                           "has two columns of the name %.60s; choose columns by their numbers, as in --columns 1,2 "
-                           "--target-column 3",
-                           *sorted[i]);
+                           "has two columns of the name %.60s; choose columns by their numbers, as in --columns %s "
+                           "--target-column %lu",
+                           *sorted[i], numbers_text(1, features, numbers, sizeof numbers),
+                           (unsigned long)(features == 0 ? 2 : features) + 1);
     }
     free(sorted);
     return twins;
 }
 
 /* --- which columns are read --------------------------------------------------------------------------------------- */
+
+static bool has_names(const firn_host_names *names) {
+    return names != NULL && names->count != 0;
+}
 
 static bool has_length(const char *text, const char *word, size_t length) {
     return strlen(text) == length && memcmp(text, word, length) == 0;
@@ -234,24 +252,36 @@ static bool choose_columns(reading *r, const char *list, const char *option, boo
     return true;
 }
 
+/* Refuses a table without names, whose columns only numbers can choose. */
+static bool refuse_no_names(const reading *r, const char *name) {
+    const firn_host_names *features = r->wanted->features, *targets = r->wanted->targets;
+    const bool columns = r->wanted->columns == NULL && has_names(features);
+    const bool target = r->wanted->target == NULL && has_names(targets);
+    char first[NUMBERS_BYTES] = "", second[NUMBERS_BYTES] = "";
+    if (columns)
+        numbers_text(1, features->count, first, sizeof first);
+    if (target)
+        numbers_text(has_names(features) ? features->count + 1 : r->count, targets->count, second, sizeof second);
+    return firn_host_fail(r->file->name,
+                          "has no names of columns, and the model was trained with columns of names, such as %.60s; "
+                          "give a table with a header, or the columns in that order by their numbers: %s%s%s%s%s",
+                          name, columns ? "--columns " : "", first, columns && target ? " " : "",
+                          target ? "--target-column " : "", second);
+}
+
 /* Refuses a table in which a column that is read cannot be found by its name. */
 static bool refuse_name(const reading *r, const char *name, bool target) {
     char list[NAMES_SHOWN * 64] = "";
     size_t at = 0;
     if (!r->table->header)
-        return firn_host_fail(
-            r->file->name,
-            "has no names of columns, and the model was trained with columns of names, such as %.60s; "
-            "give a table with a header, or the columns in that order by their numbers: --columns 1,2",
-            name);
+        return refuse_no_names(r, name);
     for (uint32_t i = 0; i < r->count && i < NAMES_SHOWN; i++)
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%.40s", i == 0 ? "" : ", ", r->names[i]);
     return firn_host_fail(r->file->name,
-                          "has no column %.60s, which the model %s; it has %lu column%s: %s%s; add it, or name "
-                          "what stands in its place by %s",
+                          "has no column %.60s, which the model %s; it has %lu column%s: %s%s; add it, or give "
+                          "that name to what stands in its place",
                           name, target ? "was trained to predict" : "was trained with", (unsigned long)r->count,
-                          r->count == 1 ? "" : "s", list, r->count > NAMES_SHOWN ? ", ..." : "",
-                          target ? "--target-column" : "--columns");
+                          r->count == 1 ? "" : "s", list, r->count > NAMES_SHOWN ? ", ..." : "");
 }
 
 /* Gives the columns of these names places in a matrix, whatever their order in the file. */
@@ -274,8 +304,28 @@ static bool choose_names(reading *r, const firn_host_names *names, bool target) 
     return true;
 }
 
-static bool has_names(const firn_host_names *names) {
-    return names != NULL && names->count != 0;
+/* Refuses columns that an option chose of a table with a header, unless they have these names in this order. */
+static bool check_names(const reading *r, const firn_host_names *names, bool target) {
+    const firn_host_matrix *matrix = target ? &r->table->targets : &r->table->features;
+    const char *option = target ? "--target-column" : "--columns";
+    const char *trained = target ? "was trained to predict" : "was trained with";
+    if (!r->table->header || !has_names(names))
+        return true;
+    if (matrix->columns != names->count)
+        return firn_host_fail(r->file->name,
+                              "%s chooses %lu column%s, and the model %s %lu; leave it out, or choose the same columns",
+                              option, (unsigned long)matrix->columns, matrix->columns == 1 ? "" : "s", trained,
+                              (unsigned long)names->count);
+    uint32_t other = NO_COLUMN; /* the first of the chosen columns that has another name */
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->place[i] != NO_COLUMN && r->target[i] == target && strcmp(r->names[i], names->list[r->place[i]]) != 0 &&
+            (other == NO_COLUMN || r->place[i] < r->place[other]))
+            other = i;
+    return other == NO_COLUMN ||
+           firn_host_fail(r->file->name,
+                          "%s reads column %.60s where the model %s %.60s; leave it out, or choose the same columns in "
+                          "the same order",
+                          option, r->names[other], trained, names->list[r->place[other]]);
 }
 
 /* Without a list all columns but the targets are features. */
@@ -302,6 +352,9 @@ static bool choose(reading *r) {
         return false;
     if ((has_names(targets) && !choose_names(r, targets, true)) ||
         (has_names(features) && !choose_names(r, features, false)))
+        return false;
+    if (first && ((target != NULL && !check_names(r, r->wanted->targets, true)) ||
+                  (columns != NULL && !check_names(r, r->wanted->features, false))))
         return false;
     if (columns == NULL && !has_names(features))
         choose_the_others(r);

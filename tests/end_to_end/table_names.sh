@@ -1,0 +1,66 @@
+#!/bin/sh
+# The names of columns stay with what was trained by them: other columns of a table are refused, whoever chooses them.
+set -eu
+
+. tests/end_to_end/expectations
+
+"$FIRNC" keygen "$folder/mine" >"$folder/out"
+PUB=$folder/mine.pub.pem
+loader=trainer.fit.train_dataloader
+awk 'BEGIN { print "age,area,rooms,price"
+             for (i = 0; i < 100; i++) printf "%d,%d,%d,%d\n", i * 37 % 90, 40 + i * 53 % 260, 1 + i * 29 % 7, 1000 + i * 71 % 500
+     }' >"$folder/h.csv"
+awk -F , '{ print $4 "," $3 "," $2 "," $1 }' "$folder/h.csv" >"$folder/turned.csv"
+tail -n +2 "$folder/h.csv" >"$folder/bare.csv"
+
+compile() {
+    "$FIRNC" compile compiler/recipes/table.yaml --key "$folder/mine.key.pem" --set $loader.held_out_per_mille=0 \
+        --set $loader.batch_size=10 "$@"
+}
+plain() {
+    "$FIRN" "$@" --pub "$PUB" --quiet
+}
+# train PLANS NAME [OPTION...]: a short training that is kept as NAME.
+train() {
+    plans=$1
+    name=$2
+    shift 2
+    plain train "$folder/$plans/train.plan" --data "$folder/h.csv" --checkpoint "$folder/$name" --steps 2 "$@"
+}
+# predict PLANS NAME DATA [OPTION...]
+predict() {
+    plans=$1
+    name=$2
+    data=$3
+    shift 3
+    plain predict "$folder/$plans/predict.plan" --data "$folder/$data" --checkpoint "$folder/$name" -o "$folder/p.csv" "$@"
+}
+expect statistics 0 "" "$FIRN" data-statistics "$folder/h.csv" --target-column price -o "$folder/h.json"
+expect plans 0 "" compile --all --statistics "$folder/h.json" -o "$folder/named"
+
+# --- options beside a plan with names --------------------------------------------------------------------------------
+
+expect "the same columns by name" 0 "" train named a.ckpt --columns age,area,rooms --target-column price
+expect "the same columns by number" 0 "" train named b.ckpt --columns 1,2,3 --target-column 4
+same "by name and by number" "$folder/a.ckpt" "$folder/b.ckpt"
+swapped='--columns reads column rooms where the model was trained with age; leave it out, or choose the same columns in'
+expect "swapped columns" 1 "$swapped" train named c.ckpt --columns rooms,area,age
+expect "swapped columns by number" 1 "$swapped" train named c.ckpt --columns 3,2,1 --target-column price
+expect "the target as a feature" 1 "--target-column reads column rooms where the model was trained to predict price" \
+    train named c.ckpt --columns age,area,price --target-column rooms
+expect "fewer columns" 1 "--columns chooses 2 columns, and the model was trained with 3" train named c.ckpt --columns age,area
+[ ! -e "$folder/c.ckpt" ] || fail "a refused choice of columns leaves a checkpoint"
+expect "a prediction of swapped columns" 1 "$swapped" predict named a.ckpt h.csv --columns rooms,area,age
+expect "a prediction" 0 "" predict named a.ckpt h.csv
+cp "$folder/p.csv" "$folder/wanted.csv"
+expect "of the same columns" 0 "" predict named a.ckpt turned.csv --columns 4,3,2
+same "the same columns by other numbers" "$folder/p.csv" "$folder/wanted.csv"
+expect "an evaluation of swapped columns" 1 "$swapped" plain eval "$folder/named/eval.plan" --data "$folder/h.csv" \
+    --checkpoint "$folder/a.ckpt" --columns rooms,area,age
+expect "an evaluation of another target" 1 "column rooms is a feature of the model" plain eval "$folder/named/eval.plan" \
+    --data "$folder/h.csv" --checkpoint "$folder/a.ckpt" --target-column rooms
+expect "no names" 1 "by their numbers: --columns 1,2,3\$" predict named a.ckpt bare.csv
+expect "no names, and a target" 1 "by their numbers: --columns 1,2,3 --target-column 4\$" plain train \
+    "$folder/named/train.plan" --data "$folder/bare.csv" --steps 1
+
+[ $failures -eq 0 ]
