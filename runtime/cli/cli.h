@@ -333,11 +333,13 @@ struct cJSON;
 
 /* Reads a list of names. Returns false, with no names, if it is no list of texts; NULL stands for no names. */
 bool cli_columns_parse(firn_host_names *names, const struct cJSON *list);
-/* Reads the names beside the checkpoint that is to be restored, unless the plan has them. owner: the training beside
- * which the plan is opened, or NULL. Returns CLI_OK or, after a message, CLI_FILE. */
+/* Reads the names beside the checkpoint that is to be restored. owner: the training beside which the plan is opened, or
+ * NULL. Returns CLI_OK or, after a message, CLI_FILE; CLI_REFUSED if the plan has other names. */
 int cli_columns_find(cli_session *session, const cli_session *owner);
 /* Wants the columns of these names where no option chooses others. */
 void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, const cli_session *owner);
+/* Notes that an evaluation reads the columns of a table in their order, because no names of a training are known. */
+void cli_columns_note(const cli_session *session);
 /* Writes the names of a training beside its checkpoint; NULL: there is none. Returns CLI_OK or, after a message,
  * CLI_FILE. */
 int cli_columns_keep(const cli_session *session, const char *checkpoint);

@@ -356,6 +356,7 @@ void cli_note_data(const cli_session *session) {
     cli_note_twins(session);
     cli_note_first_class(session);
     cli_note_images(session);
+    cli_columns_note(session);
     note_counts(session);
 }
 

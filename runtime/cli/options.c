@@ -416,8 +416,9 @@ static const firn_manual_entry files[] = {
     {"CHECKPOINT.tmp", "before the first save the room that is reserved for it, then a checkpoint that is being "
                        "written, renamed when it is "
                        "whole; what a run that was killed leaves is removed by the next one"},
-    {"CHECKPOINT.columns", "the names of the columns of a table that was trained with, by which later tables are read; "
-                           "not where the plan has them"},
+    {"CHECKPOINT.columns",
+     "the names of the columns of a table that was trained with, or of the plan's statistics, by which later tables "
+     "are read; with a hash by which an edited one is refused"},
     {"CHECKPOINT.lock", "held by the run that saves there; empty, and may stay behind"},
 };
 

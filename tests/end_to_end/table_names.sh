@@ -63,4 +63,59 @@ expect "no names" 1 "by their numbers: --columns 1,2,3\$" predict named a.ckpt b
 expect "no names, and a target" 1 "by their numbers: --columns 1,2,3 --target-column 4\$" plain train \
     "$folder/named/train.plan" --data "$folder/bare.csv" --steps 1
 
+# --- names beside the checkpoint -------------------------------------------------------------------------------------
+
+bare="--set $loader.normalise=null --set $loader.normalise_targets=null"
+expect "statistics of turned columns" 0 "" "$FIRN" data-statistics "$folder/h.csv" --columns rooms,area,age \
+    --target-column price -o "$folder/turned.json"
+# shellcheck disable=SC2086
+for name in h turned; do
+    expect "plans of the names in $name" 0 "" compile --all $bare --statistics "$folder/$name.json" -o "$folder/of_$name"
+done
+# shellcheck disable=SC2086
+expect "plans without names" 0 "" compile --all $bare --set trainer.init.model.input_size=3 \
+    --set trainer.init.model.output_size=1 -o "$folder/none"
+expect "a training" 0 "" train of_h d.ckpt
+grep -q '"sha256"' "$folder/d.ckpt.columns" || fail "the names have no hash"
+expect "its prediction" 0 "" predict of_h d.ckpt h.csv
+cp "$folder/p.csv" "$folder/wanted.csv"
+expect "a plan of other names" 3 "its column 1 is rooms, and that of the checkpoint is age" predict of_turned d.ckpt h.csv
+same "a refused plan leaves the prediction" "$folder/p.csv" "$folder/wanted.csv"
+expect "an evaluation by it" 3 "its column 1 is rooms" plain eval "$folder/of_turned/eval.plan" --data "$folder/h.csv" \
+    --checkpoint "$folder/d.ckpt"
+expect "the run goes on" 0 "" train of_h d.ckpt --resume
+expect "a prediction of its state" 0 "" predict of_h d.ckpt h.csv
+cp "$folder/p.csv" "$folder/wanted.csv"
+expect "a plan without names" 0 "" predict none d.ckpt turned.csv
+same "the names beside the checkpoint" "$folder/p.csv" "$folder/wanted.csv"
+cp "$folder/d.ckpt.columns" "$folder/columns"
+for edit in 's/"age", "area"/"area", "age"/' 's/"age"/"price"/' 's/"targets":.*"price"/"targets": ["rooms"/' \
+    's/"sha256":.*/"sha256": 1/' 's/"run"/"more": 1, "run"/'; do
+    sed "$edit" "$folder/columns" >"$folder/d.ckpt.columns"
+    ! cmp -s "$folder/columns" "$folder/d.ckpt.columns" || fail "$edit changes nothing"
+    for plans in of_h none; do
+        expect "names edited by $edit" 1 "was changed after firn had written it" predict $plans d.ckpt h.csv
+    done
+done
+grep -v '"sha256"' "$folder/columns" | sed 's/"targets":.*/"targets": ["price"]/' >"$folder/d.ckpt.columns"
+expect "names of an older firn" 0 "" predict none d.ckpt turned.csv
+same "names without a hash" "$folder/p.csv" "$folder/wanted.csv"
+rm "$folder/d.ckpt.columns"
+expect "the names of the plan alone" 0 "" predict of_h d.ckpt turned.csv
+same "the names of the plan" "$folder/p.csv" "$folder/wanted.csv"
+expect "no names" 0 "" "$FIRN" predict "$folder/none/predict.plan" --pub "$PUB" --data "$folder/turned.csv" \
+    --checkpoint "$folder/d.ckpt" -o "$folder/p.csv" --columns 4,3,2
+! grep -q "in their order" "$folder/err" || fail "columns that are chosen are noted"
+expect "no names, and none chosen" 0 "" "$FIRN" predict "$folder/none/predict.plan" --pub "$PUB" --data "$folder/h.csv" \
+    --checkpoint "$folder/d.ckpt" -o "$folder/p.csv" --target-column price
+[ "$(grep -c "d.ckpt has no names of columns beside it (.columns), so the columns of the table are read in their order" \
+    "$folder/err")" -eq 1 ] || fail "columns in their order are not noted once"
+
+# A run that goes on with other data keeps its names.
+head -n 61 "$folder/h.csv" >"$folder/other.csv"
+expect "a training that goes on" 0 "" train of_h e.ckpt
+expect "its other data" 0 "" plain train "$folder/of_h/train.plan" --data "$folder/other.csv" --checkpoint "$folder/e.ckpt" \
+    --resume --allow-other-data --steps 2
+expect "a prediction of it" 0 "" predict of_h e.ckpt h.csv
+
 [ $failures -eq 0 ]

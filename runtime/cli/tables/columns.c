@@ -1,6 +1,7 @@
 /* Which columns of a table a model reads, by name. A plan that was made with statistics has the names in its report; of
- * any other, firn train writes them into a file beside the checkpoint, CHECKPOINT.columns: JSON with the run and the
- * data that they are of. So a table whose columns stand in another order is read as the training's was. */
+ * any other, they are those of the table that is trained with. firn train writes them into a file beside the
+ * checkpoint, CHECKPOINT.columns: JSON with the run and the data that they are of, and a hash of these members. So a
+ * table whose columns stand in another order is read as the training's was, and a plan of other columns is refused. */
 #define _XOPEN_SOURCE 700
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/signature.h"
 #include "runtime/cli/cli.h"
 
 enum { FILE_BYTES_MOST = 1 << 26 };
@@ -43,6 +45,27 @@ static void add_names(cJSON *to, const char *list, const firn_host_names *names)
 static bool is_there(const char *path) {
     struct stat status;
     return lstat(path, &status) == 0;
+}
+
+/* Writes the SHA-256 of the members of an object, as JSON without spaces, in hexadecimal. False if there is none. */
+static bool hash_members(const cJSON *root, char text[65]) {
+    uint8_t digest[FIRN_HASH_BYTES];
+    char *members = cJSON_PrintUnformatted(root);
+    const bool hashed = members != NULL && firn_sha256_of(members, strlen(members), digest) == FIRN_OK;
+    if (hashed)
+        cli_hex(text, digest);
+    cJSON_free(members);
+    return hashed;
+}
+
+/* Returns true if the members are those that were written. A file of an older firn has no hash, and is taken. */
+static bool is_as_written(cJSON *root) {
+    char wanted[65];
+    cJSON *hash = cJSON_DetachItemFromObjectCaseSensitive(root, "sha256");
+    const char *said = cJSON_GetStringValue(hash);
+    const bool same = hash == NULL || (said != NULL && hash_members(root, wanted) && strcmp(said, wanted) == 0);
+    cJSON_Delete(hash);
+    return same;
 }
 
 /* Reads the header of a checkpoint. Returns false, without a message, if there is none: a restore says why. */
@@ -89,21 +112,50 @@ static int refuse(const char *path, const char *what) {
     return CLI_FILE;
 }
 
+/* Refuses a plan that reads other columns than those of the checkpoint. Where one of them has no names, none differ. */
+static int compare(const cli_session *session, const char *path, const firn_host_names *trained,
+                   const firn_host_names *read, const char *what) {
+    if (trained->count == 0 || read->count == 0)
+        return CLI_OK;
+    uint32_t i = 0;
+    while (i < trained->count && i < read->count && strcmp(trained->list[i], read->list[i]) == 0)
+        i++;
+    if (i == trained->count && i == read->count)
+        return CLI_OK;
+    firn_host_fail(session->options->file,
+                   "its %s %lu is %.60s, and that of the checkpoint is %.60s (%.300s); use the plan that was made with "
+                   "the statistics of the training",
+                   what, (unsigned long)i + 1, i < read->count ? read->list[i] : "not there",
+                   i < trained->count ? trained->list[i] : "not there", path);
+    return CLI_REFUSED;
+}
+
+static int compare_with_plan(const cli_session *session, const char *path) {
+    const int status = compare(session, path, &session->columns, &session->report.columns, "column");
+    return status == CLI_OK ? compare(session, path, &session->targets, &session->report.targets, "target") : status;
+}
+
 static int parse(cli_session *session, const char *path, const char *text, uint64_t count, const firn_record *header) {
     cJSON *root = cJSON_ParseWithLength(text, (size_t)count);
+    /* The names of a plan are those of its run, also where this goes on with other data. */
+    const bool planned = session->report.columns.count != 0;
     int status = CLI_OK;
     if (!cJSON_IsObject(root) ||
         !cli_columns_parse(&session->columns, cJSON_GetObjectItemCaseSensitive(root, "columns")) ||
         !cli_columns_parse(&session->targets, cJSON_GetObjectItemCaseSensitive(root, "targets")) ||
         session->columns.count == 0)
         status = refuse(path, "is no list of the columns of a table");
-    else if (!has_hash(root, "run", header->run_hash) || !has_hash(root, "data", header->data_hash))
+    else if (!has_hash(root, "run", header->run_hash) || (!planned && !has_hash(root, "data", header->data_hash)))
         status = refuse(path, "has the columns of another checkpoint");
+    else if (!is_as_written(root))
+        status = refuse(path, "was changed after firn had written it");
+    else
+        status = compare_with_plan(session, path);
     cJSON_Delete(root);
     return status;
 }
 
-/* Reads the names beside a checkpoint, if both are there. */
+/* Reads the names beside a checkpoint, if both are there, and compares them with those of the plan. */
 static int read_beside(cli_session *session, const char *checkpoint) {
     char *path = firn_host_path(checkpoint, CLI_COLUMNS_ENDING);
     firn_record header;
@@ -121,9 +173,20 @@ static int read_beside(cli_session *session, const char *checkpoint) {
 int cli_columns_find(cli_session *session, const cli_session *owner) {
     const cli_options *options = session->options;
     const bool begins = !session->info.eval && !options->resume;
-    if (session->report.columns.count != 0 || owner != NULL || begins || options->checkpoint == NULL)
+    if (owner != NULL || begins || options->checkpoint == NULL)
         return CLI_OK;
     return read_beside(session, options->checkpoint);
+}
+
+void cli_columns_note(const cli_session *session) {
+    const cli_options *options = session->options;
+    const bool named = session->report.columns.count != 0 || session->columns.count != 0;
+    if (named || !session->info.eval || session->config.owner != NULL || options->checkpoint == NULL ||
+        options->columns != NULL || session->data.features.count == 0)
+        return;
+    firn_host_note("%s has no names of columns beside it (" CLI_COLUMNS_ENDING
+                   "), so the columns of the table are read in their order",
+                   options->checkpoint);
 }
 
 void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, const cli_session *owner) {
@@ -151,11 +214,15 @@ static char *print(const cli_session *session) {
     char run[65], data[65];
     cli_hex(run, session->info.run_hash);
     cli_hex(data, session->data.sha256);
+    const bool planned = session->report.columns.count != 0;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "run", run);
     cJSON_AddStringToObject(root, "data", data);
-    add_names(root, "columns", &session->data.features);
-    add_names(root, "targets", &session->data.targets);
+    add_names(root, "columns", planned ? &session->report.columns : &session->data.features);
+    add_names(root, "targets", planned ? &session->report.targets : &session->data.targets);
+    char hash[65];
+    if (hash_members(root, hash))
+        cJSON_AddStringToObject(root, "sha256", hash);
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     return text;
@@ -204,7 +271,7 @@ int cli_columns_keep(const cli_session *session, const char *checkpoint) {
     int status = kept ? CLI_OK : check_own(path);
     if (kept || status != CLI_OK) {
         /* nothing is changed */
-    } else if (session->data.features.count != 0 && session->report.columns.count == 0) {
+    } else if (session->data.features.count != 0 || session->report.columns.count != 0) {
         text = print(session);
         status = text != NULL ? write_text(path, text) : CLI_FILE;
     } else if (there && !firn_host_remove(path)) { /* left by a checkpoint that is not there any more */
