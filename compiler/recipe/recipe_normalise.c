@@ -7,21 +7,22 @@
 /* --- by statistics ------------------------------------------------------------------------------------------------ */
 
 /* A column that is the same in every record is not divided. */
-static float divisor_of(const firnc_tree *node, const firnc_column *column, uint32_t number) {
+static float divisor_of(const firnc_tree *node, const firnc_column *column, uint32_t number, bool target) {
     if (column->deviation != 0)
         return column->deviation;
-    firnc_tree_warn(node, "column %u%s%s%s is the same in every record of the statistics, and becomes 0; leave it out",
-                    (unsigned)number, column->name != NULL ? " (" : "", column->name != NULL ? column->name : "",
-                    column->name != NULL ? ")" : "");
+    firnc_tree_warn(node, "%s %u%s%s%s is the same in every record of the statistics, and becomes 0; %s",
+                    target ? "target" : "column", (unsigned)number, column->name != NULL ? " (" : "",
+                    column->name != NULL ? column->name : "", column->name != NULL ? ")" : "",
+                    target ? "there is nothing to learn: give other targets" : "leave it out");
     return 1;
 }
 
 static const firnc_standard *standard_of(const firnc_tree *node, const firnc_column *columns, uint32_t count,
-                                         firnc_standard_axis axis) {
+                                         firnc_standard_axis axis, bool target) {
     float *mean = firnc_allocate(count * sizeof *mean), *deviation = firnc_allocate(count * sizeof *deviation);
     for (uint32_t i = 0; i < count; i++) {
         mean[i] = columns[i].mean;
-        deviation[i] = divisor_of(node, &columns[i], i + 1);
+        deviation[i] = divisor_of(node, &columns[i], i + 1, target);
     }
     firnc_standard *standard = firnc_allocate(sizeof *standard);
     *standard = (firnc_standard){.by_statistics = true,
@@ -53,6 +54,16 @@ static bool read_numbers(const firnc_tree *node, const float **numbers, uint32_t
     return true;
 }
 
+/* Warns of the first scale that makes every value of its column the same. */
+static void warn_zero(const firnc_tree *scale, const firnc_standard *standard) {
+    uint32_t i = 0;
+    while (i < standard->scale_count && standard->scale[i] != 0)
+        i++;
+    if (i < standard->scale_count)
+        firnc_tree_warn(scale, "number %u is 0: what it scales is the same in every record, and says nothing",
+                        (unsigned)i + 1);
+}
+
 static const firnc_standard *read_affine(const firnc_tree *node) {
     static const firnc_field fields[] = {{"scale", .kind = FIRNC_FIELD_OTHER}, {"shift", .kind = FIRNC_FIELD_OTHER}};
     firnc_standard *standard = firnc_allocate(sizeof *standard);
@@ -67,6 +78,7 @@ static const firnc_standard *read_affine(const firnc_tree *node) {
     if ((scale != NULL && !read_numbers(scale, &standard->scale, &standard->scale_count)) ||
         (shift != NULL && !read_numbers(shift, &standard->shift, &standard->shift_count)))
         return NULL;
+    warn_zero(scale, standard);
     return standard;
 }
 
@@ -82,7 +94,7 @@ static bool read_features(const firnc_recipe *recipe, const firnc_tree *node, fi
         return firnc_tree_fail(node, "is not fit; write fit, or a mapping as {scale: 0.1, shift: [0, 3]}");
     if (statistics == NULL)
         return firnc_tree_fail(node, "fit needs the statistics of the training data; " FIRNC_RECIPE_MAKE_STATISTICS);
-    elements->features = standard_of(node, statistics->columns, statistics->column_count, statistics->axis);
+    elements->features = standard_of(node, statistics->columns, statistics->column_count, statistics->axis, false);
     return true;
 }
 
@@ -98,7 +110,7 @@ static bool read_targets(const firnc_recipe *recipe, const firnc_tree *node, fir
     if (statistics->target_count == 0)
         return firnc_tree_fail(node, "the statistics have no target; make them again by firn data-statistics with "
                                      "--target-column or --labels");
-    elements->targets = standard_of(node, statistics->targets, statistics->target_count, FIRNC_STANDARD_EACH);
+    elements->targets = standard_of(node, statistics->targets, statistics->target_count, FIRNC_STANDARD_EACH, true);
     return true;
 }
 

@@ -118,4 +118,19 @@ expect "its other data" 0 "" plain train "$folder/of_h/train.plan" --data "$fold
     --resume --allow-other-data --steps 2
 expect "a prediction of it" 0 "" predict of_h e.ckpt h.csv
 
+# --- what says nothing -----------------------------------------------------------------------------------------------
+
+awk -F , 'NR == 1 { print; next } { print $1 "," $2 "," $3 ",5" }' "$folder/h.csv" >"$folder/constant.csv"
+expect "statistics of a constant target" 0 "" "$FIRN" data-statistics "$folder/constant.csv" --target-column price \
+    -o "$folder/constant.json"
+expect "a plan of it" 0 "" compile --mode train --statistics "$folder/constant.json" -o "$folder/constant.plan"
+grep -q "warning: target 1 (price) is the same in every record of the statistics, and becomes 0; there is nothing" \
+    "$folder/err" || fail "a constant target is not warned of"
+for zero in 'scale: 0|1' 'scale: [1, 2, -0.0]|3'; do
+    # shellcheck disable=SC2086
+    expect "${zero%|*}" 0 "" compile --mode train --statistics "$folder/h.json" -o "$folder/zero.plan" $bare \
+        --set "$loader.normalise={${zero%|*}}"
+    grep -q "warning: number ${zero#*|} is 0: what it scales is the same" "$folder/err" || fail "${zero%|*} is not warned of"
+done
+
 [ $failures -eq 0 ]
