@@ -122,6 +122,8 @@ static void add_columns(cJSON *to, const char *list, const firnc_column *columns
 static void add_statistics(cJSON *root, const firnc_data_statistics *statistics) {
     cJSON *said = cJSON_AddObjectToObject(root, "statistics");
     cJSON_AddStringToObject(said, "data", statistics->data);
+    if (statistics->targets_data != NULL)
+        cJSON_AddStringToObject(said, "targets_data", statistics->targets_data);
     cJSON_AddNumberToObject(said, "records", (double)statistics->records);
     cJSON_AddNumberToObject(said, "held_out_per_mille", statistics->held_out_per_mille);
     add_columns(said, "columns", statistics->columns, statistics->column_count);

@@ -170,8 +170,9 @@ typedef struct firnc_column {
 /* The statistics of training data, as firn data-statistics writes them: of its features, and of its targets if it has
  * such. */
 typedef struct firnc_data_statistics {
-    const char *data; /* SHA-256 of the features in hexadecimal */
-    uint64_t records; /* that they are of: all but those held out */
+    const char *data;         /* SHA-256 of the features in hexadecimal */
+    const char *targets_data; /* the same of the targets; NULL: not known */
+    uint64_t records;         /* that they are of: all but those held out */
     uint32_t held_out_per_mille;
     firnc_standard_axis axis; /* of the features */
     const firnc_column *columns, *targets;

@@ -83,6 +83,10 @@ static bool read_axis(const cJSON *root, firnc_standard_axis *axis) {
     return false;
 }
 
+static bool is_hash(const char *text) {
+    return text != NULL && strlen(text) == HASH_DIGITS && strspn(text, "0123456789abcdef") == HASH_DIGITS;
+}
+
 static bool read_root(const char *file, const cJSON *root, firnc_data_statistics *statistics) {
     const char *data = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "data"));
     double version, records, held_out;
@@ -93,8 +97,12 @@ static bool read_root(const char *file, const cJSON *root, firnc_data_statistics
     if (!read_whole(root, "records", 2, 0x1p53, &records) ||
         !read_whole(root, "held_out_per_mille", 0, 999, &held_out) || !read_axis(root, &statistics->axis))
         return refuse(file, "its records, held_out_per_mille or axis is not there or is wrong");
-    if (data == NULL || strlen(data) != HASH_DIGITS || strspn(data, "0123456789abcdef") != HASH_DIGITS)
+    if (!is_hash(data))
         return refuse(file, "its data is not the hash of 64 hexadecimal digits");
+    const cJSON *targets = cJSON_GetObjectItemCaseSensitive(root, "targets_data"); /* an older file has none */
+    if (targets != NULL && !is_hash(cJSON_GetStringValue(targets)))
+        return refuse(file, "its targets_data is not the hash of 64 hexadecimal digits");
+    statistics->targets_data = targets != NULL ? firnc_format("%s", cJSON_GetStringValue(targets)) : NULL;
     statistics->data = firnc_format("%s", data);
     statistics->records = (uint64_t)records;
     statistics->held_out_per_mille = (uint32_t)held_out;

@@ -137,6 +137,7 @@ typedef struct cli_report {
     uint64_t eval_frequency; /* how often the recipe wants an evaluation, in steps; 0: it does not say */
     bool save_initial;       /* the recipe wants the state before the first step saved, too */
     firn_host_names columns, targets; /* of the tables that the run is for; none: it does not say */
+    char *statistics_targets;         /* as statistics_data, of the targets; NULL: it is not known */
     char *statistics_data; /* SHA-256 in hexadecimal: the features whose statistics the recipe has; NULL: it has none */
 } cli_report;
 
@@ -272,6 +273,8 @@ bool cli_reads_held_out(const cli_session *session);
 bool cli_has_frozen(const cli_session *session);
 /* Returns true if numbers in the plan standardise its data. */
 bool cli_has_statistics(const cli_session *session);
+/* Returns true if the loss of the plan compares targets that are standardised by statistics. */
+bool cli_standardises_targets(const cli_session *session);
 /* Returns the shape of a record of the stream: that of the tensor which the first input from the stream fills, without
  * the samples. */
 firn_host_shape cli_shape(const cli_session *session, uint32_t stream);

@@ -19,17 +19,24 @@ bool cli_has_frozen(const cli_session *session) {
            firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, first)) == FIRN_FB_ROLE_FROZEN;
 }
 
-bool cli_has_statistics(const cli_session *session) {
-    static const char begin[] = "normalise.";
+/* Returns true if a frozen weight of the plan has a name that begins so. */
+static bool has_frozen_of(const cli_session *session, const char *begin) {
     const firn_fb_plan plan = cli_plan(session);
     for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
         const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN &&
-            firn_fb_tensor_name_length(tensor) >= sizeof begin - 1 &&
-            memcmp(firn_fb_tensor_name(tensor), begin, sizeof begin - 1) == 0)
+        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN && firn_fb_tensor_name_length(tensor) >= strlen(begin) &&
+            memcmp(firn_fb_tensor_name(tensor), begin, strlen(begin)) == 0)
             return true;
     }
     return false;
+}
+
+bool cli_has_statistics(const cli_session *session) {
+    return has_frozen_of(session, "normalise.");
+}
+
+bool cli_standardises_targets(const cli_session *session) {
+    return has_frozen_of(session, "normalise.targets.");
 }
 
 firn_host_shape cli_shape(const cli_session *session, uint32_t stream) {

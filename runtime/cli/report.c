@@ -40,6 +40,7 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
     report->eval_frequency = steps_of(parsed, "eval_frequency");
     const cJSON *statistics = cJSON_GetObjectItemCaseSensitive(parsed, "statistics");
     report->statistics_data = text_of(statistics, "data");
+    report->statistics_targets = text_of(statistics, "targets_data");
     (void)cli_columns_parse(&report->columns, cJSON_GetObjectItemCaseSensitive(statistics, "columns"));
     (void)cli_columns_parse(&report->targets, cJSON_GetObjectItemCaseSensitive(statistics, "targets"));
     const cJSON *origin = cJSON_GetObjectItemCaseSensitive(parsed, "origin");
@@ -55,6 +56,7 @@ void cli_report_free(cli_report *report) {
     free(report->target);
     free(report->origin_data);
     free(report->statistics_data);
+    free(report->statistics_targets);
     firn_host_names_free(&report->columns);
     firn_host_names_free(&report->targets);
     *report = (cli_report){0};

@@ -439,19 +439,28 @@ static void note_origin(const run *run) {
                    (unsigned long long)report->origin_cursor);
 }
 
-/* Notes that the data are others than those whose statistics standardise them. */
-static void note_statistics(const run *run) {
-    const cli_session *session = &run->session;
-    const char *wanted = session->report.statistics_data;
+/* Returns true if a stream has another hash than that of the statistics; NULL: that is not known. */
+static bool has_other_data(const cli_session *session, uint32_t stream, const char *wanted) {
     uint8_t hash[FIRN_HASH_BYTES];
     char here[65];
-    if (session->options->quiet || wanted == NULL || !cli_has_statistics(session) ||
-        !firn_host_data_hash(&session->data, 0, hash))
-        return;
+    if (wanted == NULL || !firn_host_data_hash(&session->data, stream, hash))
+        return false;
     cli_hex(here, hash);
-    if (strcmp(here, wanted) != 0)
-        firn_host_note("the plan standardises by statistics of other data than these; if that is not meant, make them "
-                       "again by firn data-statistics, and compile the plan with them");
+    return strcmp(here, wanted) != 0;
+}
+
+/* Notes that the data or targets are others than those whose statistics standardise them. */
+static void note_statistics(const run *run) {
+    const cli_session *session = &run->session;
+    const cli_report *report = &session->report;
+    if (session->options->quiet)
+        return;
+    const bool data = cli_has_statistics(session) && has_other_data(session, 0, report->statistics_data);
+    const bool targets = cli_standardises_targets(session) && has_other_data(session, 1, report->statistics_targets);
+    if (data || targets)
+        firn_host_note("the plan standardises by statistics of other %s than these; if that is not meant, make them "
+                       "again by firn data-statistics, and compile the plan with them",
+                       data ? "data" : "targets");
 }
 
 /* Reserves room for what the run saves, and opens the log. */

@@ -133,4 +133,24 @@ for zero in 'scale: 0|1' 'scale: [1, 2, -0.0]|3'; do
     grep -q "warning: number ${zero#*|} is 0: what it scales is the same" "$folder/err" || fail "${zero%|*} is not warned of"
 done
 
+# --- statistics of other targets -------------------------------------------------------------------------------------
+
+tail -n +2 "$folder/h.csv" | cut -d , -f 1-3 | { echo age,area,rooms; cat; } >"$folder/x.csv"
+cut -d , -f 4 "$folder/h.csv" >"$folder/y.csv"
+awk 'NR == 1 { print; next } { print 1000 * $1 - 7 }' "$folder/y.csv" >"$folder/z.csv"
+for labels in y z; do
+    expect "a training with targets $labels" 0 "" "$FIRN" train "$folder/named/train.plan" --pub "$PUB" \
+        --data "$folder/x.csv" --labels "$folder/$labels.csv" --steps 1
+    noted=$(grep -c "standardises by statistics of other targets than these" "$folder/err" || :)
+    [ "$labels$noted" = y0 ] || [ "$labels$noted" = z1 ] || fail "targets $labels: $noted notes"
+done
+expect "a training with the table" 0 "" "$FIRN" train "$folder/named/train.plan" --pub "$PUB" --data "$folder/h.csv" --steps 1
+! grep -q "standardises by statistics of other" "$folder/err" || fail "the targets of the statistics are noted as others"
+grep -v targets_data "$folder/h.json" >"$folder/old.json"
+expect "statistics of an older firn" 0 "" compile --mode train --statistics "$folder/old.json" -o "$folder/old.plan"
+expect "their training" 0 "" "$FIRN" train "$folder/old.plan" --pub "$PUB" --data "$folder/x.csv" --labels "$folder/z.csv" --steps 1
+sed 's/"targets_data":.*"\(.*\)"/"targets_data": "x"/' "$folder/h.json" >"$folder/damaged.json"
+expect "a damaged hash" 1 "its targets_data is not the hash of 64" compile --mode train --statistics "$folder/damaged.json" \
+    -o "$folder/old.plan"
+
 [ $failures -eq 0 ]

@@ -50,7 +50,7 @@ static bool open_data(firn_host_data *data, const cli_options *options) {
             return firn_host_refuse_raw(firn_host_file_name(data->files[s].files[0]), layout,
                                         firn_host_file_kind(data->files[s].files[0]));
         wanted.streams[s].record_elements = firn_data_record_elements(layout);
-        wanted.streams[s].element = layout->element == FIRN_UINT8 ? FIRN_UINT8 : FIRN_FLOAT32;
+        wanted.streams[s].element = s == 0 && layout->element == FIRN_UINT8 ? FIRN_UINT8 : FIRN_FLOAT32;
     }
     if (!opened)
         return false;
@@ -238,6 +238,10 @@ static cJSON *make_root(const firn_host_data *data, const part *parts, uint32_t 
     cJSON_AddNumberToObject(root, "records", (double)parts[0].records);
     cJSON_AddNumberToObject(root, "held_out_per_mille", options->held_out_per_mille);
     cJSON_AddStringToObject(root, "data", hash);
+    if (count > 1 && firn_host_data_hash(data, 1, sha256)) {
+        cli_hex(hash, sha256);
+        cJSON_AddStringToObject(root, "targets_data", hash);
+    }
     cJSON_AddStringToObject(root, "axis", axis_words[parts[0].axis]);
     const char *file = firn_host_file_name(data->files[0].files[0]);
     if (add_columns(root, "columns", &parts[0], file) && (count < 2 || add_columns(root, "targets", &parts[1], file)))
