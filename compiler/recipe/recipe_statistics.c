@@ -34,10 +34,16 @@ static bool read_single(const cJSON *from, const char *name, float *value) {
     return good;
 }
 
+/* Returns true if the deviation is a number that float32 rounds to 0, which firn writes as 0. */
+static bool is_rounded_away(const cJSON *from) {
+    const double deviation = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(from, "deviation"));
+    return deviation != 0 && (float)deviation == 0;
+}
+
 static bool read_column(const char *file, const cJSON *from, const char *list, uint32_t number, firnc_column *column) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(from, "name");
     if (!read_single(from, "mean", &column->mean) || !read_single(from, "deviation", &column->deviation) ||
-        column->deviation < 0)
+        column->deviation < 0 || is_rounded_away(from))
         return refuse(file, firnc_format("entry %u of %s has no mean and deviation that are numbers of float32",
                                          (unsigned)number, list));
     if (name != NULL && !cJSON_IsString(name))

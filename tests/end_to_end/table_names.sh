@@ -153,4 +153,13 @@ sed 's/"targets_data":.*"\(.*\)"/"targets_data": "x"/' "$folder/h.json" >"$folde
 expect "a damaged hash" 1 "its targets_data is not the hash of 64" compile --mode train --statistics "$folder/damaged.json" \
     -o "$folder/old.plan"
 
+# --- deviations that float32 rounds to 0 -----------------------------------------------------------------------------
+
+printf 'a,y\n0,1\n1e-45,2\n' >"$folder/tiny.csv"
+expect "a tiny deviation" 0 "" "$FIRN" data-statistics "$folder/tiny.csv" --target-column y -o "$folder/tiny.json"
+grep -q "column 1 (a) is from 0 to 1.4.*e-45, and float32 has no deviation as small" "$folder/err" || fail "a tiny deviation is not noted"
+sed '0,/"deviation":.*,/s//"deviation": 1e-60,/' "$folder/h.json" >"$folder/damaged.json"
+expect "a deviation below float32" 1 "entry 1 of columns has no mean and deviation that are numbers of float32" compile \
+    --mode train --statistics "$folder/damaged.json" -o "$folder/old.plan"
+
 [ $failures -eq 0 ]

@@ -275,20 +275,27 @@ static int write_file(const cJSON *root, const char *path) {
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* Notes the columns that have one value only. */
+/* Notes the columns that have one value only, or a deviation that float32 rounds to 0. */
 static void note_constant(const part *part) {
     uint32_t noted = 0, all = 0;
     char text[100];
     for (uint32_t i = 0; i < part->count; i++) {
         if (part->columns[i].deviation != 0)
             continue;
-        if (noted < NOTED_MOST && ++noted != 0)
-            firn_host_note("%s is %.9g in every record: it says nothing, and becomes 0",
-                           column_text(part, i, text, sizeof text), part->columns[i].mean);
+        const column *c = &part->columns[i];
+        column_text(part, i, text, sizeof text);
+        if (noted < NOTED_MOST && c->least == c->most)
+            firn_host_note("%s is %.9g in every record: it says nothing, and becomes 0", text, c->mean);
+        else if (noted < NOTED_MOST)
+            firn_host_note(
+                "%s is from %.9g to %.9g, and float32 has no deviation as small: it is not divided; multiply "
+                "the column",
+                text, c->least, c->most);
+        noted += noted < NOTED_MOST;
         all++;
     }
     if (all > noted)
-        firn_host_note("%lu more columns have one value only", (unsigned long)(all - noted));
+        firn_host_note("%lu more columns have the deviation 0", (unsigned long)(all - noted));
 }
 
 static void note(const part *parts, uint32_t count, const cli_options *options) {
