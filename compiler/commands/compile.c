@@ -576,6 +576,21 @@ static bool write_set(const request *r, const making *set, uint32_t count) {
     return good;
 }
 
+/* Warns of plans in the folder that have the names of this set and are of an older call. They stay: somebody may use
+ * them. */
+static void warn_of_older(const request *r, const making *set, uint32_t count) {
+    for (size_t i = 0; i < PLANS; i++) {
+        const char *path = output_of(r, &plans[i]);
+        bool written = false;
+        for (uint32_t j = 0; j < count; j++)
+            written = written || strcmp(set[j].output, path) == 0;
+        if (!written && access(path, F_OK) == 0)
+            firnc_say("firnc: %s: warning: is of another call, because %s has no such plan; remove it if it is not of "
+                      "this model",
+                      path, r->recipe);
+    }
+}
+
 static bool compile_all(const request *r, const settings *s, firnc_key *key) {
     bool has[] = {[FIRNC_TRAIN] = true, [FIRNC_EVAL] = true};
     making set[PLANS];
@@ -587,6 +602,8 @@ static bool compile_all(const request *r, const settings *s, firnc_key *key) {
         count += had;
     }
     good = good && write_set(r, set, count);
+    if (good)
+        warn_of_older(r, set, count);
     for (uint32_t i = 0; i < count && good; i++)
         good = say_written(r, &set[i]);
     return good;

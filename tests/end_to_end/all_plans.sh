@@ -50,6 +50,14 @@ all classifies --decode-chunk 4 || fail "--all of a model that does not generate
 grep -q -- '--decode-chunk.*does not say one token after the other' "$folder/err" || fail "no warning of --decode-chunk"
 holds classifies eval.plan predict.plan train.plan
 
+# Into the folder of a model that had more plans, which stay.
+cp "$folder/generates/decode.plan" "$folder/one.plan"
+all generates || fail "--all into the folder of another model"
+grep -q "generates/decode.plan: warning: is of another call, because $RECIPE has no such plan" "$folder/err" ||
+    fail "no warning of a plan of another call"
+[ "$(wc -l <"$folder/err")" -eq 1 ] || fail "not one line about a plan of another call"
+cmp -s "$folder/one.plan" "$folder/generates/decode.plan" || fail "a plan of another call was changed"
+
 # A second time, over the files that are there, with options for one of the plans, which no warning is about.
 all plans --set trainer.init.loop.num_steps=7 --late-update || fail "--all over existing plans"
 [ ! -s "$folder/err" ] || fail "--all warns of what one of the plans uses"
