@@ -307,7 +307,7 @@ goes_on() {
 }
 # long_plan: makes a plan of so many steps that a fast machine takes more than a second, and the digest at its end
 long_plan() {
-    compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=600
+    compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=2000
     [ -e "$folder/whole" ] || "$FIRN" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet \
         >"$folder/whole" 2>"$folder/err" || fail "the long plan"
 }
