@@ -330,6 +330,11 @@ const char *cli_rows_file(const cli_session *session, cli_rows rows);
 
 /* --- columns.c: which columns of tables are read --- */
 
+struct cJSON;
+/* Writes JSON and a line feed as a file, whole, or leaves what was there. Returns CLI_OK or, after a message, CLI_FILE.
+ */
+int cli_json_write(const char *path, const struct cJSON *root);
+
 #define CLI_COLUMNS_ENDING ".columns" /* of the file beside a checkpoint */
 
 struct cJSON;

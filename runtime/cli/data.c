@@ -145,11 +145,6 @@ static int write_classes(const firn_host_data *data, const cli_options *options)
     return CLI_USAGE;
 }
 
-static bool is_packed(const char *name) {
-    const size_t length = strlen(name);
-    return length > 3 && strcmp(name + length - 3, ".gz") == 0;
-}
-
 /* Says what the columns of tables hold, also of a table that was refused, unless that may be damaged as a packed file:
  * this has been said. */
 static void print_columns(const firn_host_data *data, const cli_options *options, bool opened) {
@@ -157,7 +152,7 @@ static void print_columns(const firn_host_data *data, const cli_options *options
     cli_want_parts(&wanted, options);
     for (uint32_t i = 0; i < data->files[0].count; i++) {
         const firn_host_file *file = data->files[0].files[i];
-        if (firn_host_file_images(file) == NULL && (opened || !is_packed(firn_host_file_name(file))))
+        if (firn_host_file_images(file) == NULL && (opened || !firn_host_has_ending(firn_host_file_name(file), ".gz")))
             cli_columns_print(firn_host_file_name(file), &wanted);
     }
 }

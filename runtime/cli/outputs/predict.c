@@ -24,11 +24,6 @@ typedef struct table {
 
 /* --- which output, and how --- */
 
-static bool ends_with(const char *path, const char *ending) {
-    size_t length = strlen(path), end = strlen(ending);
-    return length > end && strcmp(path + length - end, ending) == 0;
-}
-
 /* Returns the names of all outputs in an allocated text. */
 static char *names_of(const cli_session *session) {
     char *names = firn_host_path("", "");
@@ -73,11 +68,11 @@ static int choose_form(table *table, const cli_options *options) {
     const char *path = options->output, *format = options->format;
     if (format != NULL)
         table->form = strcmp(format, "npy") == 0 ? NPY : strcmp(format, "csv") == 0 ? CSV : JSON;
-    else if (ends_with(path, ".npy"))
+    else if (firn_host_has_ending(path, ".npy"))
         table->form = NPY;
-    else if (ends_with(path, ".jsonl"))
+    else if (firn_host_has_ending(path, ".jsonl"))
         table->form = JSON;
-    else if (ends_with(path, ".csv"))
+    else if (firn_host_has_ending(path, ".csv"))
         table->form = options->classes != NULL ? CSV : NUMBERS;
     else {
         firn_host_fail(path, "says no format; end the name in .csv for text, in .npy for NumPy or in .jsonl for JSON, "

@@ -210,7 +210,8 @@ void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, cons
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static char *print(const cli_session *session) {
+/* Returns the names and what they belong to, or NULL after a message. */
+static cJSON *make(const cli_session *session) {
     char run[65], data[65];
     cli_hex(run, session->info.run_hash);
     cli_hex(data, session->data.sha256);
@@ -221,26 +222,11 @@ static char *print(const cli_session *session) {
     add_names(root, "columns", planned ? &session->report.columns : &session->data.features);
     add_names(root, "targets", planned ? &session->report.targets : &session->data.targets);
     char hash[65];
-    if (hash_members(root, hash))
-        cJSON_AddStringToObject(root, "sha256", hash);
-    char *text = cJSON_Print(root);
+    if (hash_members(root, hash) && cJSON_AddStringToObject(root, "sha256", hash) != NULL)
+        return root;
+    firn_host_fail("memory", "%s", strerror(ENOMEM));
     cJSON_Delete(root);
-    return text;
-}
-
-/* Writes a file whole, or leaves what was there. */
-static int write_text(const char *path, char *text) {
-    firn_host_replacement file = {.file = -1};
-    const size_t length = strlen(text);
-    if (!firn_host_replaceable(path))
-        return CLI_FILE;
-    text[length] = '\n'; /* in place of the zero, which is not written */
-    if (firn_host_replace_begin(&file, path) && firn_host_replace_write(&file, 0, text, length + 1) &&
-        firn_host_replace_end(&file))
-        return CLI_OK;
-    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
-    firn_host_replace_abandon(&file);
-    return CLI_FILE;
+    return NULL;
 }
 
 /* Refuses what has the name of a list of columns and is none that firn wrote, before it is replaced or removed. */
@@ -265,20 +251,21 @@ static int check_own(const char *path) {
 int cli_columns_keep(const cli_session *session, const char *checkpoint) {
     if (checkpoint == NULL)
         return CLI_OK;
-    char *path = firn_host_path(checkpoint, CLI_COLUMNS_ENDING), *text = NULL;
+    char *path = firn_host_path(checkpoint, CLI_COLUMNS_ENDING);
+    cJSON *root = NULL;
     const bool there = is_there(path);
     const bool kept = there && session->options->resume; /* it is that of the run, as it was found */
     int status = kept ? CLI_OK : check_own(path);
     if (kept || status != CLI_OK) {
         /* nothing is changed */
     } else if (session->data.features.count != 0 || session->report.columns.count != 0) {
-        text = print(session);
-        status = text != NULL ? write_text(path, text) : CLI_FILE;
+        root = make(session);
+        status = root != NULL ? cli_json_write(path, root) : CLI_FILE;
     } else if (there && !firn_host_remove(path)) { /* left by a checkpoint that is not there any more */
         firn_host_fail(path, "is of another checkpoint, and cannot be removed: %s", strerror(errno));
         status = CLI_FILE;
     }
-    cJSON_free(text);
+    cJSON_Delete(root);
     free(path);
     return status;
 }

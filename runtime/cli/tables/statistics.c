@@ -250,29 +250,6 @@ static cJSON *make_root(const firn_host_data *data, const part *parts, uint32_t 
     return NULL;
 }
 
-static int fail_to_write(const char *path) {
-    firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
-    return CLI_FILE;
-}
-
-static int write_file(const cJSON *root, const char *path) {
-    char *text = cJSON_Print(root);
-    firn_host_replacement file = {.file = -1};
-    if (text == NULL || !firn_host_replaceable(path)) {
-        cJSON_free(text);
-        return CLI_FILE;
-    }
-    const size_t length = strlen(text);
-    text[length] = '\n'; /* in place of the zero, which is not written */
-    const bool written = firn_host_replace_begin(&file, path) && firn_host_replace_write(&file, 0, text, length + 1) &&
-                         firn_host_replace_end(&file);
-    const int status = written ? CLI_OK : fail_to_write(path);
-    if (!written)
-        firn_host_replace_abandon(&file);
-    cJSON_free(text);
-    return status;
-}
-
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 /* Notes the columns that have one value only, or a deviation that float32 rounds to 0. */
@@ -326,7 +303,7 @@ static int run(firn_host_data *data, part *parts, const cli_options *options) {
         status = CLI_FILE;
     }
     if (status == CLI_OK)
-        status = write_file(root, options->output);
+        status = cli_json_write(options->output, root);
     if (status == CLI_OK)
         note(parts, count, options);
     cJSON_Delete(root);

@@ -205,8 +205,7 @@ firn_host_file *firn_host_file_open(const char *path, bool follow, const firn_ho
 }
 
 bool firn_host_file_has_ending(const firn_host_file *file, const char *ending) {
-    const size_t length = strlen(file->name), end = strlen(ending);
-    return length > end && strcmp(file->name + length - end, ending) == 0;
+    return firn_host_has_ending(file->name, ending);
 }
 
 bool firn_host_file_refuse_read(const firn_host_file *file) {

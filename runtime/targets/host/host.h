@@ -34,6 +34,8 @@ void *firn_host_allocate(size_t bytes);
 /* Reallocates memory. Added bytes are not zeroed; exits as above. */
 void *firn_host_grow(void *memory, size_t bytes);
 
+/* True if a name is longer than `ending`, such as ".csv", and ends with it. */
+bool firn_host_has_ending(const char *name, const char *ending);
 /* Returns path + ending in allocated memory, which the caller frees. */
 char *firn_host_path(const char *path, const char *ending);
 

@@ -81,6 +81,11 @@ void *firn_host_grow(void *memory, size_t bytes) {
     return there_must_be(realloc(memory, bytes), bytes);
 }
 
+bool firn_host_has_ending(const char *name, const char *ending) {
+    const size_t length = strlen(name), end = strlen(ending);
+    return length > end && strcmp(name + length - end, ending) == 0;
+}
+
 char *firn_host_path(const char *path, const char *ending) {
     size_t bytes = strlen(path) + strlen(ending) + 1;
     char *joined = firn_host_allocate(bytes);
