@@ -345,6 +345,7 @@ jsonl() { predict -o put/rows.jsonl; }
 matrix() { firn eval matrix.plan --pub key.pub.pem --checkpoint trained $data --threads 1 --quiet --confusion put/matrix.csv; }
 counter() { firn eval matrix.plan --pub key.pub.pem --checkpoint trained $data --threads 1 --quiet --counter put/counter; }
 converted() { firn data table.csv --target-column y --convert put/x.npy --convert-labels put/y.npy; }
+statistics() { firn data-statistics table.csv --target-column y -o put/statistics.json; }
 classes() { firn data images --classes-output put/classes; }
 exported() { firn export trained -o put/parameters; }
 compile() { firnc compile recipe.yaml --mode train --key key.key.pem -o put/plan; }
@@ -370,6 +371,7 @@ writes jsonl firn 0 0 rows.jsonl
 writes matrix firn 1 141 matrix.csv
 writes counter firn 1 141 counter
 writes converted firn 1 1 x.npy y.npy
+writes statistics firn 0 0 statistics.json
 ./firn data images >said 2>&1 && writes classes firn 1 141 classes
 writes exported firn 1 141 parameters
 writes compile firnc 1 141 plan
