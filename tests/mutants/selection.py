@@ -1,5 +1,6 @@
 """Which tests there are, what they need to be built, and in which order they are asked about a mutant."""
 import re
+import shutil
 import subprocess
 from collections import namedtuple
 from pathlib import Path
@@ -14,7 +15,8 @@ LOOPS = {1: "test", 2: "all"}
 # The goals of make for the words of tests/check, which tests/end_to_end/packages.sh compares with these; boards, oracle,
 # python and tools are built by the scripts or not at all. None: the sanitized build has them.
 NEEDS = {"onnx_run": ["tests/onnx_run"], "runner": ["runner"], "signing": ["libsigning.a"], "bench": ["firn-bench"],
-         "boards": [], "oracle": [], "python": [], "tools": [], "mpi": [], "fuzz": None}
+         "boards": [], "oracle": [], "python": [], "tools": [], "mpi": ["firn-mpi"] if shutil.which("mpicc") else [],
+         "fuzz": None}
 # The same for words whose goals depend on the loop.
 OTHER_COMPILERS = {"test": {"cover": ["cover"], "variants": ["cover"], "aarch64": []},
                    "all": {"cover": ["cover"], "variants": ["variants"], "aarch64": ["aarch64"]}}
