@@ -1,6 +1,7 @@
 #!/bin/sh
 # ONNX's own tests of single operators (tests/onnx/nodes.py), and the gradients of operators against PyTorch
-# (tests/onnx/gradients.py), of which some are kept (tests/onnx/kept_rows.py). What Python lacks is skipped by name.
+# (tests/onnx/gradients.py), of which at least one for each operator is kept (tests/onnx/kept_rows.py). What Python lacks
+# is skipped by name.
 #
 # Needs: onnx_run python
 set -eu

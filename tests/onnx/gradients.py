@@ -7,8 +7,8 @@ then a reshape), so that its gradient is that of the parameter. The loss is the 
 Extents of 1 and odd extents are on purpose. The numbers with which the outputs are multiplied are parameters, too: their
 gradients are the outputs.
 
---write keeps the rows that are called `kept` with what PyTorch computes of them in kept_rows.npz; kept_rows.py runs these
-without PyTorch and onnx."""
+--write keeps the first row of each operator and the rows that are called `kept`, with what PyTorch computes of them, in
+kept_rows.npz; kept_rows.py runs these without PyTorch and onnx."""
 import argparse
 import functools
 import sys
@@ -23,6 +23,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from kept_rows import BOUND, run, write
 
+node = helper.make_node
+
 OPSET = 23
 ROWS = []
 KEPT = set()
@@ -32,6 +34,8 @@ def row(name, op, function, *shapes, attributes=None, constants=None, prepare=No
     """op: an operator, or a function that makes nodes of the names of their operands, the last of which makes y_0. shapes: of
     the operands that have gradients. constants: position -> array of the operands that have none; None: left out; of a function
     also name -> array. prepare: makes the values of the operands suitable. weighed: how many of the outputs the loss reads."""
+    if all(op != other[1] for other in ROWS):
+        KEPT.add(name)
     ROWS.append((name, op, function, shapes, attributes or {}, constants or {}, prepare, outputs, weighed or outputs))
 
 
@@ -75,6 +79,12 @@ kept("Celu alpha", "Celu", lambda x: F.celu(x, 0.7), (2, 3, 5), attributes={"alp
 kept("Shrink", "Shrink", lambda x: F.softshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4, "bias": 0.4})
 kept("Shrink hard", "Shrink", lambda x: F.hardshrink(x, 0.4), (3, 7), attributes={"lambd": 0.4})
 kept("Mod", "Mod", torch.fmod, (3, 7), (7,), attributes={"fmod": 1}, prepare=apart_from_zero)
+for op, function in (("Mish", F.mish), ("Selu", F.selu), ("Softsign", F.softsign)):
+    row(op, op, function, (3, 1, 7), prepare=apart_from_zero)
+for op, function in (("Floor", torch.floor), ("Ceil", torch.ceil), ("Sign", torch.sign), ("Round", torch.round)):
+    kept(op, lambda x, o=op: [node(o, [x], ["whole"], "whole"), node("Mul", [x, "whole"], ["y_0"], "op")], lambda x, f=function: x * f(x), (3, 1, 7),
+         prepare=lambda x: [np.round(x * 4) / 2])
+row("ThresholdedRelu", "ThresholdedRelu", lambda x: F.threshold(x, 0.3, 0.0), (3, 7), attributes={"alpha": 0.3})
 row("Elu alpha", "Elu", lambda x: F.elu(x, 0.7), (2, 1, 1, 3, 1, 5), attributes={"alpha": 0.7})
 row("LeakyRelu slope", "LeakyRelu", lambda x: F.leaky_relu(x, 0.3), (13,), attributes={"alpha": 0.3})
 row("Gelu tanh", "Gelu", lambda x: F.gelu(x, approximate="tanh"), (5, 3), attributes={"approximate": "tanh"})
@@ -90,6 +100,8 @@ for op, function in (("Add", torch.add), ("Sub", torch.sub), ("Mul", torch.mul),
         row(f"{op} {list(a)} {list(b)}", op, function, a, b, prepare=apart_from_zero)
 row("Max of three", "Max", lambda a, b, c: torch.maximum(torch.maximum(a, b), c), (3, 4), (4,), (3, 1))
 row("Min of three", "Min", lambda a, b, c: torch.minimum(torch.minimum(a, b), c), (3, 4), (4,), (3, 1))
+row("Sum", "Sum", lambda a, b, c: a + b + c, (3, 4), (4,), (3, 1))
+row("Mean", "Mean", lambda a, b, c: (a + b + c) / 3, (3, 4), (4,), (3, 1))
 row("Pow", "Pow", torch.pow, (3, 5), (5,), prepare=lambda a, b: [np.abs(a) + 0.4, b])
 for exponent in (2.0, 3.0, 0.5, -1.0, 1.7):
     row(f"Pow {exponent}", "Pow", lambda a, e=exponent: torch.pow(a, e), (2, 7), constants={1: np.float32(exponent)}, prepare=positive)
@@ -97,7 +109,31 @@ row("Pow of a negative base", "Pow", lambda a: torch.pow(a, 3), (2, 7), constant
 CONDITION = np.array([[True, False, True, False, True]])
 row("Where", "Where", lambda a, b: torch.where(torch.tensor(CONDITION), a, b), (3, 5), (3, 1), constants={0: CONDITION})
 
+
+# --- truth values, which choose between two operands ---
+def choose(name, function, *conditions, **options):
+    """The last of the conditions, which are nodes, has the result `chosen`."""
+    kept(name, lambda a, b: [*conditions, node("Where", ["chosen", a, b], ["y_0"], "op")], function, (3, 5), (3, 5), **options)
+
+
+for op, function in (("Equal", torch.eq), ("Less", torch.lt), ("LessOrEqual", torch.le), ("Greater", torch.gt), ("GreaterOrEqual", torch.ge)):
+    choose(op, lambda a, b, f=function: torch.where(f(torch.floor(a), torch.floor(b)), a, b), node("Floor", ["x_0"], ["low_a"], "low_a"),
+           node("Floor", ["x_1"], ["low_b"], "low_b"), node(op, ["low_a", "low_b"], ["chosen"], "compare"))
+for op, function in (("And", torch.logical_and), ("Or", torch.logical_or), ("Xor", torch.logical_xor)):
+    choose(op, lambda a, b, f=function: torch.where(f(a > b, a > 0), a, b), node("Greater", ["x_0", "x_1"], ["more"], "more"),
+           node("Greater", ["x_0", "zero"], ["above"], "above"), node(op, ["more", "above"], ["chosen"], "join"), constants={"zero": np.float32(0)})
+choose("Not", lambda a, b: torch.where(a > b, b, a), node("Greater", ["x_0", "x_1"], ["more"], "more"), node("Not", ["more"], ["chosen"], "not"))
+choose("IsNaN", lambda a, b: torch.where(a < 0, a, b), node("Log", ["x_0"], ["log"], "log"), node("IsNaN", ["log"], ["chosen"], "is_nan"))
+for negative in (0, 1):
+    choose(f"IsInf {negative}", lambda a, b, n=negative: torch.where(a <= 0 if n else torch.zeros_like(a) > 0, a, b), node("Relu", ["x_0"], ["limited"], "limit"),
+           node("Log", ["limited"], ["log"], "log"), node("IsInf", ["log"], ["chosen"], "is_inf", detect_negative=negative))
+
 # --- sums ---
+for axes, keep in (((1,), 1), ((0, 2), 0)):
+    for op, function, prepare in (("ReduceL1", lambda x, a, k: x.abs().sum(a, k), apart_from_zero), ("ReduceSumSquare", lambda x, a, k: x.pow(2).sum(a, k), None),
+                                  ("ReduceLogSum", lambda x, a, k: x.sum(a, k).log(), positive), ("ReduceLogSumExp", torch.logsumexp, None)):
+        kept(f"{op} {list(axes)}", op, lambda x, f=function, a=axes, k=keep: f(x, a, bool(k)), (3, 5, 7), attributes={"keepdims": keep}, constants={1: ints(*axes)},
+             prepare=prepare)
 for op, function in (("ReduceSum", torch.sum), ("ReduceMean", torch.mean), ("ReduceMax", torch.amax), ("ReduceMin", torch.amin),
                      ("ReduceL2", lambda x, dim, keepdim: x.pow(2).sum(dim, keepdim).sqrt())):
     for axes, keep in (((1,), 1), ((0, 2), 0), ((-1,), 0), ((0, 1, 2), 1)):
@@ -281,8 +317,23 @@ row("Expand", "Expand", lambda x: x.expand(2, 3, 4, 5), (3, 1, 5), constants={1:
 row("Tile", "Tile", lambda x: x.repeat(2, 1, 3), (3, 1, 5), constants={1: ints(2, 1, 3)})
 row("Trilu", "Trilu", lambda x: torch.tril(x), (2, 4, 5), attributes={"upper": 0})
 row("Trilu upper", "Trilu", lambda x: torch.triu(x, 1), (4, 5), attributes={"upper": 1}, constants={1: np.int64(1)})
+for mode, function in (("DCR", lambda x: F.pixel_shuffle(x.reshape(2, 4, 3, 3, 5).transpose(1, 2).reshape(2, 12, 3, 5), 2)),
+                       ("CRD", lambda x: F.pixel_shuffle(x, 2))):
+    kept(f"DepthToSpace {mode}", "DepthToSpace", function, (2, 12, 3, 5), attributes={"blocksize": 2, "mode": mode})
+row("SpaceToDepth", "SpaceToDepth", lambda x: F.pixel_unshuffle(x, 2).reshape(2, 3, 4, 2, 5).transpose(1, 2).reshape(2, 12, 2, 5), (2, 3, 4, 10),
+    attributes={"blocksize": 2})
+row("Size", lambda x: [node("Size", [x], ["size"], "size"), node("Cast", ["size"], ["real"], "real", to=TensorProto.FLOAT), node("Mul", [x, "real"], ["y_0"], "op")],
+    lambda x: 15 * x, (3, 5))
+row("Shape", lambda x: [node("Shape", [x], ["shape"], "shape", start=1, end=2), node("Cast", ["shape"], ["real"], "real", to=TensorProto.FLOAT),
+                        node("Mul", [x, "real"], ["y_0"], "op")], lambda x: 5 * x, (3, 5, 2))
 
 # --- indices ---
+for op, function in (("ArgMax", torch.argmax), ("ArgMin", torch.argmin)):
+    kept(op, lambda x, o=op: [node(o, [x], ["most"], "most", axis=1, keepdims=1), node("Cast", ["most"], ["real"], "real", to=TensorProto.FLOAT),
+                              node("Mul", [x, "real"], ["y_0"], "op")], lambda x, f=function: x * f(x, 1, keepdim=True), (3, 5, 2))
+kept("OneHot", lambda x: [node("ArgMax", [x], ["most"], "most", axis=1, keepdims=0), node("OneHot", ["most", "depth", "values"], ["hot"], "hot", axis=1),
+                          node("Mul", [x, "hot"], ["y_0"], "op")],
+     lambda x: x * (0.5 + 1.5 * F.one_hot(x.argmax(1), 5).transpose(1, 2)), (3, 5, 2), constants={"depth": np.int64(5), "values": reals(0.5, 2)})
 PICKS = np.array([[0, 2], [2, -1]], np.int64)
 row("Gather 0", "Gather", lambda x: x[torch.tensor(PICKS)], (4, 3), constants={1: PICKS}, attributes={"axis": 0})
 row("Gather 1", "Gather", lambda x: x[:, torch.tensor(PICKS)], (3, 4, 2), constants={1: PICKS}, attributes={"axis": 1})
@@ -336,12 +387,42 @@ quantise("fake quantise channels", lambda x: torch.fake_quantize_per_channel_aff
          (3, 2, 2, 3), reals(0.01, 0.05, 0.003), np.array([0, 5, -3], np.int8), axis=0)
 
 # --- random numbers, in limits in which PyTorch draws the same ---
-node = helper.make_node
+kept("RandomUniform", lambda x: [node("RandomUniform", [], ["r"], "draw", low=2.0, high=2.0, shape=[3, 5]), node("Mul", [x, "r"], ["y_0"], "op")], lambda x: 2 * x, (3, 5))
 kept("RandomUniformLike", lambda x: [node("RandomUniformLike", [x], ["r"], "draw", low=2.0, high=2.0), node("Mul", [x, "r"], ["y_0"], "op")], lambda x: 2 * x, (3, 5))
 kept("RandomNormalLike", lambda x: [node("RandomNormalLike", [x], ["r"], "draw", mean=-1.5, scale=0.0), node("Mul", [x, "r"], ["y_0"], "op")], lambda x: -1.5 * x, (3, 5))
 kept("RandomNormal", lambda x: [node("RandomNormal", [], ["r"], "draw", mean=3.0, scale=0.0, shape=[3, 5]), node("Add", [x, "r"], ["y_0"], "op")], lambda x: x + 3, (3, 5))
 kept("Bernoulli", lambda x: [node("Sub", [x, x], ["zero"], "less"), node("Exp", ["zero"], ["one"], "one"), node("Bernoulli", ["one"], ["r"], "draw"),
                              node("Mul", [x, "r"], ["y_0"], "op")], lambda x: x * 1, (3, 5))
+
+# --- what is computed of constants, and added to an operand ---
+def known(op, function, *constants, shape, result=0, **attributes):
+    """The result with this number, of the shape, in float32."""
+    names = [f"/known_{i}" for i in range(len(constants))]
+    kept(f"known {op}", lambda x: [node(op, names, [*[f"other_{i}" for i in range(result)], "found"], "known", **attributes),
+                                   node("Cast", ["found"], ["real"], "real", to=TensorProto.FLOAT), node("Add", [x, "real"], ["y_0"], "op")],
+         lambda x: x + torch.tensor(np.asarray(function(*constants), np.float64)), shape, constants=dict(zip(names, constants)))
+
+
+BITS = np.array([[3, 12, 250, 7], [1, 0, 128, 85]], np.uint8)
+MASK = np.array([[5, 6, 15, 2], [1, 7, 3, 4]], np.uint8)
+known("BitShift", lambda a, b: (a << (b % 8)).astype(np.uint8), BITS, MASK % 8, shape=(2, 4), direction="LEFT")
+known("BitwiseAnd", np.bitwise_and, BITS, MASK, shape=(2, 4))
+known("BitwiseOr", np.bitwise_or, BITS, MASK, shape=(2, 4))
+known("BitwiseXor", np.bitwise_xor, BITS, MASK, shape=(2, 4))
+known("BitwiseNot", np.bitwise_not, BITS, shape=(2, 4))
+known("CastLike", lambda a, b: np.trunc(a), reals(1.75, -2.5), ints(1), shape=(2,))
+known("Constant", lambda: np.float64([1.5, -2.0]), shape=(2,), value=numpy_helper.from_array(reals(1.5, -2.0)))
+known("ConstantOfShape", lambda n: np.full(n, 2.5), ints(2, 3), shape=(2, 3), value=numpy_helper.from_array(reals(2.5)))
+known("Range", np.arange, np.int64(9), np.int64(1), np.int64(-3), shape=(3,))
+known("HannWindow", lambda n: torch.hann_window(int(n), dtype=torch.float64), np.int64(7), shape=(7,))
+known("HammingWindow", lambda n: torch.hamming_window(int(n), True, 25 / 46, 21 / 46, dtype=torch.float64), np.int64(7), shape=(7,))
+known("BlackmanWindow", lambda n: torch.blackman_window(int(n), False, dtype=torch.float64), np.int64(7), shape=(7,), periodic=0)
+known("EyeLike", lambda a: np.eye(2, 4, 1), BITS, shape=(2, 4), k=1, dtype=TensorProto.FLOAT)
+known("ReverseSequence", lambda a, n: torch.stack([torch.cat((row[:m].flip(0), row[m:])) for row, m in zip(torch.tensor(a), n)]), BITS.astype(np.float32), ints(3, 2),
+      shape=(2, 4), batch_axis=0, time_axis=1)
+known("NonZero", lambda a: torch.nonzero(torch.tensor(a)).T, BITS, shape=(2, 7))
+known("Compress", lambda a, c: a[:, c], BITS.astype(np.float32), np.array([True, False, True, True]), shape=(2, 3), axis=1)
+known("Unique", lambda a: torch.unique(torch.tensor(a), return_counts=True)[1], reals(4, 1, 4, 2, 1, 4), shape=(3,), result=3)
 
 # --- recurrence ---
 def recurrent(kind, gates, order, reverse=False, **options):

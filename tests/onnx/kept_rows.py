@@ -6,6 +6,7 @@ in float64. It needs neither PyTorch nor onnx.
 PROGRAM is build/tests/onnx_run (run.c). kept_rows.npz has three arrays for each row: the model's file, the numbers of all
 its parameters before the step, and their gradients, each with the extents of the parameters in front."""
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,12 @@ import numpy as np
 RATE = 1024.0  # as in run.c
 BOUND = 2e-5  # of the largest gradient of a parameter, or of 1 if that is larger
 FILE = Path(__file__).with_suffix(".npz")
+TABLE = Path("tests/golden/onnx_ops.def")
+
+# Operators that need no row: control flow and sequences leave only the operators of their parts, which tests/unit/test_onnx.c
+# compares.
+WITHOUT_ROW = set("""If Loop SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength
+    ConcatFromSequence SplitToSequence""".split())
 
 
 def run(program, model, parameters, before, wanted):
@@ -51,6 +58,13 @@ def write(rows):
     np.savez_compressed(FILE, **arrays)
 
 
+def operators_without_row(models):
+    """Returns the operators that the importer reads, that no model uses and that WITHOUT_ROW does not name."""
+    read = re.findall(r'^ONNX_OP\("(\w+)"', TABLE.read_text(), re.MULTILINE)
+    field = lambda name: b"\x22" + bytes([len(name)]) + name.encode()  # op_type of a NodeProto
+    return [name for name in read if name not in WITHOUT_ROW and not any(field(name) in model for model in models)]
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("program")
@@ -68,6 +82,10 @@ def main():
             wrong += 1
             print(f"failed: {name}: {message}")
     print(f"kept_rows: {len(names) - wrong} of {len(names)} operators have the gradients that are kept, within {BOUND}")
+    if options.only == "":
+        for operator in operators_without_row([arrays[f"{name}|model"].tobytes() for name in names]):
+            wrong += 1
+            print(f"failed: no row has the operator {operator}: write one in tests/onnx/gradients.py")
     return wrong > 0 or len(names) == 0
 
 
