@@ -373,7 +373,8 @@ $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) 
 
 # MPICC is Open MPI's compiler, which is only asked for the flags of its headers and libraries.
 MPICC ?= mpicc
-$(call object,runtime/mpi/transport.c): private CFLAGS += $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile 2>/dev/null))
+MPI_FLAGS = $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile 2>/dev/null))
+$(call object,runtime/mpi/transport.c): private CFLAGS += $(MPI_FLAGS)
 $(BUILD)/firn-mpi: $(call object,$(MPI_SOURCES) $(RANKS_SOURCES) $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ $(HOST_LIBRARIES) $(shell $(MPICC) --showme:link) -lm
@@ -607,8 +608,9 @@ uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as the
 
 LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))
 # semihosting.c does not compile for this machine; both cross compilers compile it with all warnings. Sources for x86 compile
-# only there.
-TIDIED := $(filter-out %/semihosting.c $(if $(filter x86_64 i%86,$(PROCESSOR)),,runtime/targets/x86/%),\
+# only there, and those that include Open MPI's headers only where it is installed; only `tidy` asks for that.
+TIDIED := $(filter-out %/semihosting.c $(if $(filter x86_64 i%86,$(PROCESSOR)),,runtime/targets/x86/%)\
+    $(if $(filter tidy,$(MAKECMDGOALS)),$(if $(MPI_FLAGS),,runtime/mpi/transport.c)),\
     $(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED)))
 # As which sets the vector kernels are checked: the flags of the widest, and of one with which they compile to other code.
 TIDY_WIDEST := $(if $(filter aarch64,$(PROCESSOR)),neonfp16,avx512)
@@ -636,7 +638,7 @@ $(BUILD)/tidy/%.ok: % .clang-tidy | $(MBEDTLS_READY) $(BUILD)/onnx/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS),$(SIGNING_FLAGS)) \
-	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$<),$($(TIDY_WIDEST)_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)))
+	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES) $(ENGINE_SOURCES) $(AMX_SOURCES) $(PAIRS_SOURCES),$<),$($(TIDY_WIDEST)_FLAGS)) $(if $(filter $(ONNX_SOURCES),$<),$(ONNX_FLAGS)) $(if $(filter runtime/mpi/transport.c,$<),$(MPI_FLAGS)))
 	@touch $@
 $(BUILD)/tidy-$(TIDY_OTHER)/%.ok: % .clang-tidy
 	@mkdir -p $(@D)

@@ -65,7 +65,8 @@ bool firnc_tokenizer_note_read(const char *name, uint8_t identity[FIRNC_IDENTITY
         return false;
     bool good = bytes.count == NOTE_BYTES && bytes.data[NOTE_BYTES - 1] == '\n';
     for (uint32_t i = 0; good && i < FIRNC_IDENTITY_BYTES; i++) {
-        const uint32_t high = digit_of((char)bytes.data[2 * i]), low = digit_of((char)bytes.data[2 * i + 1]);
+        const uint32_t high = digit_of((char)bytes.data[(size_t)2 * i]),
+                       low = digit_of((char)bytes.data[(size_t)2 * i + 1]);
         good = high < 16 && low < 16;
         identity[i] = (uint8_t)(high << 4 | low);
     }

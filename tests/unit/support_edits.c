@@ -483,7 +483,7 @@ static void *copy_list(editor *e, const void *from, size_t bytes) {
 }
 
 static void set_list(editor *e, const place *list) {
-    uint64_t elements[FIRN_INPUTS_MAX];
+    uint64_t elements[FIRN_INPUTS_MAX] = {0};
     place element = {.at = (uint8_t *)elements, .kind = list->field->kind, .bytes = list->field->bytes};
     uint32_t count = 0;
     do {
@@ -767,7 +767,7 @@ static bool has_operand(const firn_native_op *op, uint32_t tensor) {
 
 static void set_lifetimes(editor *e) {
     support_plan *s = e->plan;
-    const uint32_t ops = support_plan_counts(s).ops;
+    const firn_counts counts = support_plan_counts(s);
     for (uint32_t i = s->plan.state_tensors; i < s->plan.tensors_count; i++) {
         firn_native_tensor *tensor = &s->tensors[i];
         const bool is_input = i == s->inputs[0].tensor || i == s->inputs[1].tensor;
@@ -775,7 +775,7 @@ static void set_lifetimes(editor *e) {
             continue;
         while (!is_input && !has_operand(&s->ops[tensor->first], i))
             tensor->first++;
-        for (tensor->last = ops - 1; !has_operand(&s->ops[tensor->last], i);)
+        for (tensor->last = counts.ops - 1; !has_operand(&s->ops[tensor->last], i);)
             tensor->last--;
     }
 }

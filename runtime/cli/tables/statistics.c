@@ -70,9 +70,11 @@ static bool choose_axis(part *part, const firn_data_layout *layout, const char *
     for (uint32_t i = 0; word != NULL && i < sizeof axis_words / sizeof *axis_words; i++)
         if (strcmp(word, axis_words[i]) == 0)
             part->axis = (axis)i;
-    if (word == NULL && layout->rank > 3 && last > CHANNELS_MOST && first > CHANNELS_MOST)
-        return firn_host_fail(name, "has records of several extents, of which none is that of channels for sure; write "
-                                    "--axis each, last, first or all");
+    if (word == NULL && layout->rank > 3 && last > CHANNELS_MOST && first > CHANNELS_MOST) {
+        firn_host_fail(name, "has records of several extents, of which none is that of channels for sure; write "
+                             "--axis each, last, first or all");
+        return false;
+    }
     if (word == NULL && layout->rank > 2)
         part->axis = layout->rank == 3 ? ALL : last <= CHANNELS_MOST ? LAST : FIRST;
     if (layout->rank <= 2 && (part->axis == LAST || part->axis == FIRST))
@@ -175,7 +177,8 @@ static bool walk(const firn_host_data *data, part *part, void (*add)(column *col
 
 /* Computes the statistics of a stream. A column that has one value only has the deviation 0. */
 static bool compute(const firn_host_data *data, part *part) {
-    const double numbers = (double)part->records * (double)(part->each / part->count);
+    const uint32_t of_record = part->each / part->count;
+    const double numbers = (double)part->records * of_record;
     char text[100];
     if (!walk(data, part, add_first))
         return false;

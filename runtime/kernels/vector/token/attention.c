@@ -119,10 +119,8 @@ void firn_vector_cached_attention(const firn_kernel_call *call) {
     firn_cached_attention c;
     firn_cached_attention_of(&c, call);
     c.first = firn_cached_attention_first(&c);
-    if (have_flushed(call))
-        firn_kernel_cached_attention(call);
-    else if (is_few(&c))
+    if (!have_flushed(call) && is_few(&c))
         query_by_query(&c);
-    else if (!firn_attention_over_cache(&c))
+    else if (have_flushed(call) || !firn_attention_over_cache(&c))
         firn_kernel_cached_attention(call);
 }
