@@ -141,9 +141,9 @@ static bool take(int argc, char **argv, int *at, const firnc_option *option, voi
     return store(argv[0], name, value, option, place);
 }
 
-/* Reads all words; at most `most` of them are no options. */
+/* Reads all words; `least` to `most` of them are no options. */
 static bool read_words(int argc, char **argv, const firnc_command *command, void *request, const char **operands,
-                       uint32_t most, uint32_t *count) {
+                       uint32_t least, uint32_t most, uint32_t *count) {
     *count = 0;
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
@@ -163,7 +163,7 @@ static bool read_words(int argc, char **argv, const firnc_command *command, void
             return false;
         }
     }
-    if (*count == 0) {
+    if (*count < least) {
         firnc_usage(argv[0], "a file name is missing; see firnc help");
         return false;
     }
@@ -173,10 +173,10 @@ static bool read_words(int argc, char **argv, const firnc_command *command, void
 bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand) {
     uint32_t count;
     *operand = NULL;
-    return read_words(argc, argv, command, request, operand, 1, &count);
+    return read_words(argc, argv, command, request, operand, 1, 1, &count);
 }
 
 bool firnc_options_read_many(int argc, char **argv, const firnc_command *command, void *request, const char **operands,
                              uint32_t *count) {
-    return read_words(argc, argv, command, request, operands, UINT32_MAX, count);
+    return read_words(argc, argv, command, request, operands, 0, UINT32_MAX, count);
 }

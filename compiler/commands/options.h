@@ -44,8 +44,8 @@ const firnc_option *firnc_option_at(const firnc_command *command, uint32_t posit
  * one line on stderr. */
 bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand);
 
-/* The same for a command of several files: stores the words that are not options, at least one. `operands` has room for
- * argc. */
+/* The same for a command of any number of files: stores the words that are not options, which may be none. `operands`
+ * has room for argc. */
 bool firnc_options_read_many(int argc, char **argv, const firnc_command *command, void *request, const char **operands,
                              uint32_t *count);
 

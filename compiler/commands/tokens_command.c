@@ -1,7 +1,8 @@
-/* firnc tokens: encodes texts to files of token ids, counts them, and decodes such files. What a tokenizer is and how
- * it encodes is in compiler/tokens; this file reads and writes the files. */
+/* firnc tokens: encodes texts to token ids, counts them, and decodes ids. What a tokenizer is and how it encodes is in
+ * compiler/tokens; this file reads texts and writes ids, and the reverse. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define TERMINAL_SECONDS 0.2
 
 typedef struct request {
-    const char *tokenizer, *vocabulary, *merges, *output;
+    const char *tokenizer, *vocabulary, *merges, *output, *text;
     bool decode, count, special, plain;
     const char **names;
     uint32_t name_count;
@@ -37,9 +38,11 @@ static const firnc_option options[] = {
      offsetof(request, vocabulary)},
     {{"--merges", NULL, "FILE", "its merges.txt"}, FIRNC_OPTION_TEXT, offsetof(request, merges)},
     {{"--output", "-o", "FILE",
-      "write the ids there: an array of NumPy if the name ends in .npy, else raw; with --decode the text"},
+      "write the ids there: an array of NumPy if the name ends in .npy, else raw; - prints them as numbers, as firn "
+      "generate --prompt takes them; with --decode the text, - prints it"},
      FIRNC_OPTION_TEXT,
      offsetof(request, output)},
+    {{"--text", NULL, "TEXT", "encode this text instead of files"}, FIRNC_OPTION_TEXT, offsetof(request, text)},
     {{"--special", NULL, NULL, "put the tokens around each text that post_processor adds, such as <s>; else none are"},
      FIRNC_OPTION_FLAG,
      offsetof(request, special)},
@@ -49,10 +52,25 @@ static const firnc_option options[] = {
     {{"--count", NULL, NULL, "print how many tokens each text has, and write nothing"},
      FIRNC_OPTION_FLAG,
      offsetof(request, count)},
-    {{"--decode", NULL, NULL, "the reverse: the file has ids, and its text goes to -o or to standard output"},
+    {{"--decode", NULL, NULL,
+      "the reverse: the file has ids, and its text goes to -o or to standard output; - reads numbers from standard "
+      "input, as firn generate prints them"},
      FIRNC_OPTION_FLAG,
      offsetof(request, decode)},
 };
+
+/* Whether standard input is one of the inputs. */
+static bool reads_stream(const request *r) {
+    for (uint32_t i = 0; i < r->name_count; i++)
+        if (firnc_ids_is_stream(r->names[i]))
+            return true;
+    return false;
+}
+
+/* Whether the output is a file, and no standard output. */
+static bool writes_file(const request *r) {
+    return r->output != NULL && !firnc_ids_is_stream(r->output);
+}
 
 /* --- signals ------------------------------------------------------------------------------------------------------ */
 
@@ -64,15 +82,19 @@ static void note_signal(int signal_number) {
 }
 
 /* From here on a signal ends the command between two blocks, so that no half file is left behind. A signal that was
- * ignored when the program began stays ignored. */
-static void watch_signals(void) {
+ * ignored when the program began stays ignored. Where no file is written, signals end the command at once. A signal
+ * interrupts a read of standard input, which may wait for ever. */
+static void watch_signals(const request *r) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    const bool streams = reads_stream(r);
+    if (streams && !writes_file(r))
+        return;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction action;
         if (sigaction(signals[i], NULL, &action) != 0 || action.sa_handler == SIG_IGN)
             continue;
         action.sa_handler = note_signal;
-        action.sa_flags = SA_RESTART;
+        action.sa_flags = streams ? 0 : SA_RESTART;
         sigaction(signals[i], &action, NULL);
     }
 }
@@ -104,8 +126,9 @@ static void say_over_progress(void *context, const char *line) {
     fprintf(stderr, "%s\n", line);
 }
 
-static void progress_begin(progress *p, uint64_t all) {
-    *p = (progress){.terminal = isatty(STDERR_FILENO) == 1, .all = all, .began = seconds()};
+/* shown: false where no line is shown, also on a terminal */
+static void progress_begin(progress *p, uint64_t all, bool shown) {
+    *p = (progress){.terminal = shown && isatty(STDERR_FILENO) == 1, .all = all, .began = seconds()};
     p->shown = p->began;
     firnc_messages_to(say_over_progress, p);
 }
@@ -162,33 +185,78 @@ static bool is_text(const char *name, const uint8_t *head, uint64_t count) {
     return false;
 }
 
-static bool encode_blocks(encoding *e, int file, const char *name) {
-    static uint8_t block[BLOCK_BYTES];
-    uint64_t count;
-    do {
-        if (!firnc_input_read(file, name, block, sizeof block, &count) ||
-            (e->bytes == 0 && !is_text(name, block, count)) || !firnc_encoder_add(&e->encoder, block, (size_t)count) ||
-            !flush(e))
+/* Where a text comes from. */
+typedef struct source {
+    const char *name; /* for messages */
+    int file;
+    const char *text; /* NULL: it is read from the file */
+    firnc_input_state before;
+} source;
+
+static bool open_source(source *from, const char *name) {
+    uint64_t size;
+    const bool stream = firnc_ids_is_stream(name);
+    *from = (source){.name = stream ? "standard input" : name};
+    from->file = stream ? STDIN_FILENO : firnc_input_open(name, &size);
+    if (from->file >= 0 && !stream)
+        from->before = firnc_input_look(from->file);
+    return from->file >= 0;
+}
+
+/* Reads a block of standard input, less at its end or after a signal. */
+static bool read_stream(uint8_t *block, uint64_t *count) {
+    ssize_t got = 1;
+    for (*count = 0; *count < BLOCK_BYTES && got != 0 && interrupted == 0;) {
+        got = read(STDIN_FILENO, block + *count, BLOCK_BYTES - *count);
+        if (got < 0 && errno != EINTR) {
+            firnc_say("firnc: standard input: cannot be read: %s; check where it comes from", strerror(errno));
             return false;
-        e->bytes += count;
-        progress_add(&e->progress, count);
-    } while (count == sizeof block && interrupted == 0);
+        }
+        *count += got > 0 ? (uint64_t)got : 0;
+    }
     return true;
 }
 
-static bool encode_text(encoding *e, const request *r, const char *name) {
-    uint64_t size;
-    const int file = firnc_input_open(name, &size);
-    if (file < 0)
-        return false;
-    const firnc_input_state before = firnc_input_look(file);
+/* Sets the next bytes of a text; fewer than BLOCK_BYTES are the last. */
+static bool read_block(source *from, uint8_t *block, uint64_t *count) {
+    if (from->text == NULL)
+        return from->file == STDIN_FILENO ? read_stream(block, count)
+                                          : firnc_input_read(from->file, from->name, block, BLOCK_BYTES, count);
+    *count = strnlen(from->text, BLOCK_BYTES);
+    memcpy(block, from->text, (size_t)*count);
+    from->text += *count;
+    return true;
+}
+
+static bool close_source(const source *from) {
+    if (from->file == STDIN_FILENO)
+        return true;
+    const bool good = interrupted != 0 || firnc_input_unchanged(from->file, from->name, &from->before);
+    close(from->file);
+    return good;
+}
+
+static bool encode_blocks(encoding *e, source *from) {
+    static uint8_t block[BLOCK_BYTES];
+    uint64_t count;
+    do {
+        if (!read_block(from, block, &count) || (e->bytes == 0 && !is_text(from->name, block, count)) ||
+            !firnc_encoder_add(&e->encoder, block, (size_t)count) || !flush(e))
+            return false;
+        e->bytes += count;
+        progress_add(&e->progress, count);
+    } while (count == sizeof block && interrupted == 0 && !ferror(stdout));
+    return true;
+}
+
+static bool encode_text(encoding *e, const request *r, source *from) {
+    const char *name = from->name;
     e->bytes = e->tokens = 0;
     firnc_encoder_begin(&e->encoder, &e->tokenizer, name, r->plain);
     if (r->special)
         add_ids(&e->encoder.ids, &e->tokenizer.before);
-    bool good = encode_blocks(e, file, name) &&
-                (interrupted != 0 || (firnc_input_unchanged(file, name, &before) && firnc_encoder_end(&e->encoder)));
-    close(file);
+    bool good = encode_blocks(e, from);
+    good = close_source(from) && good && (interrupted != 0 || firnc_encoder_end(&e->encoder));
     if (r->special)
         add_ids(&e->encoder.ids, &e->tokenizer.after);
     good = good && flush(e);
@@ -199,23 +267,27 @@ static bool encode_text(encoding *e, const request *r, const char *name) {
     return good;
 }
 
+static bool encode_source(encoding *e, const request *r, source *from) {
+    const bool good = encode_text(e, r, from);
+    if (!good || (r->count && interrupted == 0))
+        progress_end(&e->progress);
+    if (good && r->count && interrupted == 0)
+        printf("%s: %llu tokens, %llu bytes\n", firnc_printable(from->name), (unsigned long long)e->tokens,
+               (unsigned long long)e->bytes);
+    return good;
+}
+
 /* Encodes all texts, and sets the number of tokens. */
 static bool encode_all(encoding *e, const request *r, uint64_t *tokens) {
-    *tokens = 0;
-    for (uint32_t i = 0; i < r->name_count && interrupted == 0; i++) {
-        if (!encode_text(e, r, r->names[i])) {
-            progress_end(&e->progress);
-            return false;
-        }
+    source from = {.name = "--text", .file = STDIN_FILENO, .text = r->text};
+    bool good = r->text == NULL || encode_source(e, r, &from);
+    *tokens = r->text != NULL ? e->tokens : 0;
+    for (uint32_t i = 0; good && i < r->name_count && interrupted == 0; i++) {
+        good = open_source(&from, r->names[i]) && encode_source(e, r, &from);
         *tokens += e->tokens;
-        if (r->count && interrupted == 0) {
-            progress_end(&e->progress);
-            printf("%s: %llu tokens, %llu bytes\n", firnc_printable(r->names[i]), (unsigned long long)e->tokens,
-                   (unsigned long long)e->bytes);
-        }
     }
     progress_end(&e->progress);
-    return true;
+    return good;
 }
 
 /* Opens each text once, so that a wrong name is known before hours of work, and adds up their sizes. */
@@ -223,6 +295,8 @@ static bool check_texts(const request *r, uint64_t *bytes) {
     *bytes = 0;
     for (uint32_t i = 0; i < r->name_count; i++) {
         uint64_t size;
+        if (firnc_ids_is_stream(r->names[i]))
+            continue;
         const int file = firnc_input_open(r->names[i], &size);
         if (file < 0)
             return false;
@@ -258,6 +332,8 @@ static int end_interrupted(const char *output) {
  */
 static bool end_ids(encoding *e, const request *r) {
     uint8_t identity[FIRNC_IDENTITY_BYTES];
+    if (!writes_file(r))
+        return firnc_ids_write_end(&e->writer, NULL);
     if (!firnc_tokenizer_identity(r->tokenizer != NULL ? r->tokenizer : r->vocabulary, r->merges, identity)) {
         firnc_output_abandon(&e->writer.output);
         return false;
@@ -276,15 +352,21 @@ static int write_ids(encoding *e, const request *r) {
     if (good && interrupted == 0 && tokens > 0) {
         if (!end_ids(e, r))
             return FIRNC_EXIT_WRONG;
+        if (!writes_file(r))
+            return FIRNC_EXIT_OK;
         printf("%s: %llu tokens, %s, of a vocabulary of %u%s\n", firnc_printable(r->output), (unsigned long long)tokens,
                firnc_ids_type(&e->writer), (unsigned)vocabulary, special_text(&e->tokenizer, r->special));
         return FIRNC_EXIT_OK;
     }
-    firnc_output_abandon(&e->writer.output);
+    if (writes_file(r))
+        firnc_output_abandon(&e->writer.output);
     if (good && interrupted != 0)
         return end_interrupted(r->output);
     if (good)
-        firnc_say("firnc: %s: has no tokens, because the text is empty; give another", r->names[0]);
+        firnc_say("firnc: %s: has no tokens, because the text is empty; give another",
+                  r->text != NULL                    ? "--text"
+                  : firnc_ids_is_stream(r->names[0]) ? "standard input"
+                                                     : r->names[0]);
     return FIRNC_EXIT_WRONG;
 }
 
@@ -299,8 +381,8 @@ static int encode(encoding *e, const request *r) {
     }
     if (!check_texts(r, &bytes))
         return FIRNC_EXIT_WRONG;
-    progress_begin(&e->progress, bytes);
-    watch_signals();
+    progress_begin(&e->progress, bytes, !reads_stream(r) && !firnc_ids_is_stream(r->output));
+    watch_signals(r);
     if (!r->count)
         return write_ids(e, r);
     if (!encode_all(e, r, &tokens))
@@ -314,37 +396,41 @@ static int encode(encoding *e, const request *r) {
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Writes the text to the output, or to standard output; main sees whether that failed. */
+/* Writes the text to the output, or to standard output; main sees whether that failed. What follows the ids of a stream
+ * that somebody watches must not wait in a buffer. */
 static bool put_text(firnc_output *output, firnc_decoder *decoder) {
     bool good = true;
     if (output != NULL)
         good = firnc_output_add(output, decoder->text.text, decoder->text.length);
-    else
-        fwrite(decoder->text.text, 1, decoder->text.length, stdout);
+    else if (decoder->text.length > 0)
+        fwrite(decoder->text.text, 1, (size_t)decoder->text.length, stdout);
+    if (output == NULL)
+        fflush(stdout);
     decoder->text.length = 0;
     return good;
 }
 
 static bool decode_blocks(firnc_ids_reader *reader, firnc_decoder *decoder, firnc_output *output) {
     firnc_ids ids = {0};
+    bool good = true;
     do {
-        if (!firnc_ids_read(reader, &ids))
-            return false;
+        good = firnc_ids_read(reader, &ids);
         for (uint32_t i = 0; i < ids.count; i++)
             firnc_decoder_add(decoder, ids.ids[i]);
-        if (ids.count > 0 && !put_text(output, decoder))
-            return false;
-    } while (ids.count > 0 && interrupted == 0 && !ferror(stdout));
-    return true;
+        good = (ids.count == 0 || put_text(output, decoder)) && good;
+    } while (good && ids.count > 0 && interrupted == 0 && !ferror(stdout));
+    if (good && reader->read == 0 && interrupted == 0)
+        firnc_say("firnc: %s: has no ids, so there is no text; check what should have written them", reader->name);
+    return good && (reader->read > 0 || interrupted != 0);
 }
 
 static int decode(const firnc_tokenizer *tokenizer, const request *r) {
     firnc_ids_reader reader;
     firnc_decoder decoder;
-    firnc_output file = {0}, *output = r->output != NULL ? &file : NULL;
+    firnc_output file = {0}, *output = writes_file(r) ? &file : NULL;
     if (!firnc_ids_read_begin(&reader, r->names[0], tokenizer->bpe.vocabulary.count))
         return FIRNC_EXIT_WRONG;
-    watch_signals();
+    watch_signals(r);
     firnc_decoder_begin(&decoder, tokenizer);
     if (output != NULL && !firnc_output_begin(output, r->output)) {
         firnc_ids_read_end(&reader);
@@ -361,6 +447,35 @@ static int decode(const firnc_tokenizer *tokenizer, const request *r) {
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
+/* Returns FIRNC_EXIT_OK if the inputs fit the other options. */
+static int check_inputs(const request *r) {
+    uint32_t streams = 0;
+    for (uint32_t i = 0; i < r->name_count; i++)
+        streams += firnc_ids_is_stream(r->names[i]);
+    if (r->decode && r->text != NULL)
+        return firnc_usage("tokens", "--text: is a text and no ids; leave out --decode, or give ids as --decode -");
+    if (r->text != NULL && r->name_count > 0)
+        return firnc_usage("tokens", "--text: encodes this text alone; leave out it or %s", r->names[0]);
+    if (r->text == NULL && r->name_count == 0)
+        return firnc_usage("tokens", "a file name is missing; see firnc help");
+    if (r->decode && r->name_count > 1)
+        return firnc_usage("tokens", "--decode: takes one file of ids; leave out %s", r->names[1]);
+    if (streams > 1)
+        return firnc_usage("tokens", "-: standard input can be read once; leave out the second -");
+    return FIRNC_EXIT_OK;
+}
+
+/* Returns FIRNC_EXIT_OK if the output is no file that is read. */
+static int check_output(const request *r) {
+    const char *const others[] = {r->tokenizer, r->vocabulary, r->merges};
+    const char *const outputs[] = {r->output, firnc_tokenizer_note_name(r->output)};
+    for (uint32_t i = 0; i < (r->decode ? 1 : 2); i++)
+        if (!firnc_output_is_free("tokens", outputs[i], r->names, r->name_count) ||
+            !firnc_output_is_free("tokens", outputs[i], others, sizeof others / sizeof others[0]))
+            return FIRNC_EXIT_USAGE;
+    return FIRNC_EXIT_OK;
+}
+
 /* Returns FIRNC_EXIT_OK if the options fit each other. */
 static int check(const request *r) {
     if ((r->tokenizer != NULL) == (r->vocabulary != NULL || r->merges != NULL) ||
@@ -369,23 +484,17 @@ static int check(const request *r) {
                            "the tokenizer is missing or not one; give --tokenizer, or --vocabulary and --merges");
     if (r->decode && (r->count || r->special || r->plain))
         return firnc_usage("tokens", "--decode: not with --count, --special or --no-special-in-text; leave one out");
-    if (r->decode && r->name_count > 1)
-        return firnc_usage("tokens", "--decode: takes one file of ids; leave out %s", r->names[1]);
+    const int status = check_inputs(r);
+    if (status != FIRNC_EXIT_OK)
+        return status;
     if (r->count && r->output != NULL)
         return firnc_usage("tokens", "--count: writes nothing; leave out -o");
     if (!r->decode && !r->count && r->output == NULL)
-        return firnc_usage("tokens", "-o: the name of the output is missing; add -o train.bin, or --count");
-    const char *const others[] = {r->tokenizer, r->vocabulary, r->merges};
-    if (r->output != NULL && (!firnc_output_is_free("tokens", r->output, r->names, r->name_count) ||
-                              !firnc_output_is_free("tokens", r->output, others, sizeof others / sizeof others[0])))
-        return FIRNC_EXIT_USAGE;
-    if (r->output != NULL && !r->decode) {
-        const char *note = firnc_tokenizer_note_name(r->output);
-        if (!firnc_output_is_free("tokens", note, r->names, r->name_count) ||
-            !firnc_output_is_free("tokens", note, others, sizeof others / sizeof others[0]))
-            return FIRNC_EXIT_USAGE;
-    }
-    return r->output == NULL && !firnc_has_output() ? FIRNC_EXIT_WRONG : FIRNC_EXIT_OK;
+        return firnc_usage("tokens", "-o: the name of the output is missing; add -o train.bin, -o - to print the ids, "
+                                     "or --count");
+    if (writes_file(r))
+        return check_output(r);
+    return firnc_has_output() ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }
 
 static int tokens_command(int argc, char **argv) {
@@ -407,13 +516,14 @@ const firnc_command firnc_command_tokens = {
     .words = {.name = "tokens",
               .forms = {"TEXT... --tokenizer FILE -o FILE [options]",
                         "TEXT... --vocabulary FILE --merges FILE -o FILE [options]", "TEXT... --tokenizer FILE --count",
-                        "--decode FILE --tokenizer FILE [-o FILE]"},
+                        "--text TEXT --tokenizer FILE -o -", "--decode FILE --tokenizer FILE [-o FILE]"},
               .text = "encode texts to the ids of a tokenizer's tokens, and decode them",
               .more = "An array (-o train.npy) is of int32, as firn train --data takes it. Raw ids are uint16 if the "
                       "vocabulary has at most 65,536 tokens, else int32, little-endian. Beside them "
                       "train.npy.tokenizer says by which "
                       "tokenizer they were made. Texts are UTF-8 and are encoded "
-                      "one behind the other. Letters, numbers and NFC are those of Unicode 14.0.0."},
+                      "one behind the other; the text - is standard input. Letters, numbers and NFC are those of "
+                      "Unicode 14.0.0."},
     .run = tokens_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

@@ -3,6 +3,7 @@
 
 #include "compiler/tokens/ids_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,11 @@ enum {
 };
 
 static const uint8_t npy_magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+static const char between[] = " ,\t\r\n"; /* numbers, as firn generate has it */
+
+bool firnc_ids_is_stream(const char *name) {
+    return name != NULL && strcmp(name, FIRNC_IDS_STREAM) == 0;
+}
 
 /* Of a raw id. */
 static uint32_t width_of(uint32_t vocabulary) {
@@ -40,15 +46,26 @@ static void make_header(const firnc_ids_writer *writer, uint8_t header[HEADER_BY
 
 bool firnc_ids_write_begin(firnc_ids_writer *writer, const char *name, uint32_t vocabulary) {
     uint8_t header[HEADER_BYTES];
-    *writer = (firnc_ids_writer){.npy = firnc_text_ends(name, ".npy")};
+    *writer = (firnc_ids_writer){.npy = firnc_text_ends(name, ".npy"), .numbers = firnc_ids_is_stream(name)};
+    if (writer->numbers)
+        return true;
     writer->width = writer->npy ? 4 : width_of(vocabulary);
     make_header(writer, header);
     return firnc_output_begin(&writer->output, name) &&
            (!writer->npy || firnc_output_add(&writer->output, header, sizeof header));
 }
 
+/* Prints ids to standard output; main sees whether that failed. */
+static bool print_numbers(firnc_ids_writer *writer, const firnc_ids *ids) {
+    for (uint32_t i = 0; i < ids->count; i++)
+        printf("%s%lu", writer->count++ > 0 ? " " : "", (unsigned long)ids->ids[i]);
+    return true;
+}
+
 bool firnc_ids_write(firnc_ids_writer *writer, const firnc_ids *ids) {
     uint8_t block[4 * BLOCK_IDS];
+    if (writer->numbers)
+        return print_numbers(writer, ids);
     for (uint32_t done = 0; done < ids->count;) {
         const uint32_t left = ids->count - done, count = left < BLOCK_IDS ? left : BLOCK_IDS;
         uint8_t *to = block;
@@ -65,6 +82,8 @@ bool firnc_ids_write(firnc_ids_writer *writer, const firnc_ids *ids) {
 
 bool firnc_ids_write_end(firnc_ids_writer *writer, const firnc_file *note) {
     uint8_t header[HEADER_BYTES];
+    if (writer->numbers)
+        return putchar('\n') != EOF || ferror(stdout) != 0;
     make_header(writer, header);
     return firnc_output_end_noted(&writer->output, header, writer->npy ? sizeof header : 0, note);
 }
@@ -123,13 +142,31 @@ static bool read_header(firnc_ids_reader *reader, uint64_t size) {
            refuse(reader, "has another length than its header says; it may be cut: write it again");
 }
 
+/* Whether a file begins with numbers and nothing else, so that it was hardly written as raw ids. A name that ends in
+ * .bin says that they are raw. */
+static bool has_numbers(const firnc_ids_reader *reader, const uint8_t *head, uint64_t count) {
+    uint64_t digits = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const bool digit = head[i] >= '0' && head[i] <= '9';
+        if (!digit && (head[i] == '\0' || strchr(between, head[i]) == NULL))
+            return false;
+        digits += digit;
+    }
+    return digits > 0 && !firnc_text_ends(reader->name, ".bin");
+}
+
 static bool begin(firnc_ids_reader *reader, uint64_t size) {
-    uint8_t magic[sizeof npy_magic];
+    uint8_t head[FIRNC_HEAD_BYTES];
     uint64_t count;
-    if (!firnc_input_read(reader->file, reader->name, magic, sizeof magic, &count))
+    if (!firnc_input_read(reader->file, reader->name, head, sizeof head, &count))
         return false;
-    if (count == sizeof magic && memcmp(magic, npy_magic, sizeof magic) == 0)
-        return read_header(reader, size);
+    if (count >= sizeof npy_magic && memcmp(head, npy_magic, sizeof npy_magic) == 0)
+        return (lseek(reader->file, sizeof npy_magic, SEEK_SET) >= 0 ||
+                refuse(reader, "cannot be read again; give a regular file")) &&
+               read_header(reader, size);
+    if (has_numbers(reader, head, count))
+        return refuse(reader, "has numbers as text; give them to standard input, as --decode - <FILE, or name the file "
+                              ".bin if its bytes are raw ids");
     reader->width = width_of(reader->vocabulary);
     reader->count = size / reader->width;
     if (size % reader->width != 0)
@@ -141,7 +178,13 @@ static bool begin(firnc_ids_reader *reader, uint64_t size) {
 
 bool firnc_ids_read_begin(firnc_ids_reader *reader, const char *name, uint32_t vocabulary) {
     uint64_t size;
-    *reader = (firnc_ids_reader){.name = name, .vocabulary = vocabulary, .file = firnc_input_open(name, &size)};
+    *reader = (firnc_ids_reader){.name = name, .vocabulary = vocabulary, .file = STDIN_FILENO};
+    reader->numbers = firnc_ids_is_stream(name);
+    if (reader->numbers) {
+        reader->name = "standard input";
+        return true;
+    }
+    reader->file = firnc_input_open(name, &size);
     if (reader->file < 0)
         return false;
     reader->before = firnc_input_look(reader->file);
@@ -151,32 +194,88 @@ bool firnc_ids_read_begin(firnc_ids_reader *reader, const char *name, uint32_t v
     return false;
 }
 
+static bool add_id(firnc_ids_reader *reader, firnc_ids *ids, uint32_t id) {
+    if (id >= reader->vocabulary)
+        return refuse(reader, firnc_format("has the id %lld at place %llu, beyond the %u tokens of the vocabulary; "
+                                           "give the tokenizer that made it",
+                                           (long long)(int32_t)id, (unsigned long long)reader->read,
+                                           (unsigned)reader->vocabulary));
+    firnc_ids_add(ids, id);
+    reader->read++;
+    return true;
+}
+
+/* Takes the number that was read. One above 2^31 - 1 is no id of any tokenizer. */
+static bool add_word(firnc_ids_reader *reader, firnc_ids *ids) {
+    const size_t digits = strspn(reader->word, "0123456789");
+    const unsigned long long id = strtoull(reader->word, NULL, 10);
+    const bool whole = digits == reader->length && digits < FIRNC_IDS_WORD_MAX;
+    if (!whole || id > INT32_MAX)
+        return refuse(reader,
+                      firnc_format("has %s at place %llu, which is no id; give the numbers that firnc tokens -o "
+                                   "- and firn generate print, with spaces, commas or line ends between them",
+                                   reader->word, (unsigned long long)reader->read));
+    reader->length = 0;
+    return add_id(reader, ids, (uint32_t)id);
+}
+
+/* Takes bytes of numbers. The beginning of a number that is too long for an id is enough for the message. */
+static bool add_digits(firnc_ids_reader *reader, firnc_ids *ids, const char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const bool ends = bytes[i] != '\0' && strchr(between, bytes[i]) != NULL;
+        if (!ends && reader->length < FIRNC_IDS_WORD_MAX) {
+            reader->word[reader->length++] = bytes[i] != '\0' ? bytes[i] : '?';
+            reader->word[reader->length] = '\0';
+        }
+        const bool full = reader->length == FIRNC_IDS_WORD_MAX;
+        if ((full || (ends && reader->length > 0)) && !add_word(reader, ids))
+            return false;
+    }
+    return true;
+}
+
+/* Reads what has come at standard input, and waits for an id. */
+static bool read_numbers(firnc_ids_reader *reader, firnc_ids *ids) {
+    char block[4096];
+    while (ids->count == 0) {
+        const ssize_t count = read(reader->file, block, sizeof block);
+        if (count < 0 && errno != EINTR)
+            return refuse(reader, firnc_format("cannot be read: %s; check where it comes from", strerror(errno)));
+        if (count < 0)
+            return true;
+        if (count == 0)
+            return reader->length == 0 || add_word(reader, ids);
+        if (!add_digits(reader, ids, block, (size_t)count))
+            return false;
+    }
+    return true;
+}
+
 bool firnc_ids_read(firnc_ids_reader *reader, firnc_ids *ids) {
     uint8_t block[4 * BLOCK_IDS];
     const uint64_t left = reader->count - reader->read;
     const uint64_t wanted = (left < BLOCK_IDS ? left : BLOCK_IDS) * reader->width;
     uint64_t count;
     ids->count = 0;
+    if (reader->numbers)
+        return read_numbers(reader, ids);
     if (!firnc_input_read(reader->file, reader->name, block, wanted, &count))
         return false;
     if (wanted == 0)
         return firnc_input_unchanged(reader->file, reader->name, &reader->before);
     if (count < wanted)
         return refuse(reader, "became shorter while it was read; write it again");
-    for (uint64_t at = 0; at < count; at += reader->width, reader->read++) {
+    for (uint64_t at = 0; at < count; at += reader->width) {
         uint32_t id = 0;
         for (uint32_t byte = 0; byte < reader->width; byte++)
             id |= (uint32_t)block[at + byte] << (8 * byte);
-        if (id >= reader->vocabulary)
-            return refuse(reader, firnc_format("has the id %lld at place %llu, beyond the %u tokens of the vocabulary; "
-                                               "give the tokenizer that made it",
-                                               (long long)(int32_t)id, (unsigned long long)reader->read,
-                                               (unsigned)reader->vocabulary));
-        firnc_ids_add(ids, id);
+        if (!add_id(reader, ids, id))
+            return false;
     }
     return true;
 }
 
 void firnc_ids_read_end(const firnc_ids_reader *reader) {
-    close(reader->file);
+    if (!reader->numbers)
+        close(reader->file);
 }

@@ -13,7 +13,7 @@ typedef struct firn_manual_option {
     const char *text;     /* one line, without a newline */
 } firn_manual_option;
 
-enum { FIRN_MANUAL_FORMS = 4 };
+enum { FIRN_MANUAL_FORMS = 5 };
 
 typedef struct firn_manual_command {
     const char *name;
