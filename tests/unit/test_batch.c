@@ -13,13 +13,18 @@
 /* --- what the checks refuse --------------------------------------------------------------------------------------- */
 
 /* Three rows in a micro-batch and three hidden units: the first bias has as many elements as there are rows. */
-static void make_plan(compiled_plan *plan, bool weights) {
+typedef enum adding { ROWS_ALONE, WEIGHTS, WEIGHTS_IN_A_TREE } adding;
+
+static void make_plan(compiled_plan *plan, adding how) {
     static const char *const settings[] = {
         "trainer.init.model={name: mlp, input_size: 4, hidden_sizes: [3], output_size: 5, ignore_index: 1}",
         "trainer.init.precision={enabled: false}",
         "trainer.fit.train_dataloader={batch_size: 6, micro_batch_size: 3, shuffle: true}",
-        "trainer.init.model.sample_weights=true"};
-    compiled_plan_make(plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, weights ? 4 : 3);
+        "trainer.init.model.sample_weights=true", "trainer.init.loop.micro_batch_order=tree"};
+    compiled_plan_make(plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings,
+                       how == ROWS_ALONE          ? 3
+                       : how == WEIGHTS_IN_A_TREE ? 5
+                                                  : 4);
 }
 
 /* The first op with a code. */
@@ -189,9 +194,9 @@ static const struct {
     {"a divisor that bookkeep writes", divisor_that_bookkeep_writes, FIRN_ERROR_FIELD},
 };
 
-TEST(a_lie_is_refused) {
+static void refuse_lies(adding how) {
     compiled_plan plan, changed;
-    make_plan(&plan, true);
+    make_plan(&plan, how);
     const firn_header header = compiled_plan_header(&plan);
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         native_plan native = native_plan_read(sealed_payload(&plan));
@@ -206,10 +211,35 @@ TEST(a_lie_is_refused) {
     compiled_plan_free(&plan);
 }
 
+TEST(a_lie_is_refused) {
+    refuse_lies(WEIGHTS);
+}
+
+TEST(a_lie_is_refused_where_a_tree_adds_the_losses) {
+    refuse_lies(WEIGHTS_IN_A_TREE);
+}
+
+/* The op that adds the losses of micro-batches adds what is not divided by the divisor. */
+TEST(a_tree_of_other_losses_is_refused) {
+    compiled_plan plan, changed;
+    make_plan(&plan, WEIGHTS_IN_A_TREE);
+    const firn_header header = compiled_plan_header(&plan);
+    native_plan native = native_plan_read(sealed_payload(&plan));
+    const firn_native_op *tree = op_of(&native, FIRN_OP_accumulate_tree);
+    while (tree->code != FIRN_OP_accumulate_tree || tree->outputs[0] != native.plan->loss)
+        tree++;
+    set_input(tree, FIRN_ACCUMULATE_TREE_IN_G, divisor_of(&native));
+    assert_true(sealed_plan_make(&changed, &plan, &native, &header));
+    assert_int_equal(sealed_plan_check(&changed), FIRN_ERROR_FIELD);
+    compiled_plan_free(&changed);
+    native_plan_free(&native);
+    compiled_plan_free(&plan);
+}
+
 /* Bookkeep counts on in the rows of the batch. */
 TEST(what_count_has_written_stays) {
     compiled_plan plan, changed;
-    make_plan(&plan, false);
+    make_plan(&plan, ROWS_ALONE);
     const firn_header header = compiled_plan_header(&plan);
     native_plan native = native_plan_read(sealed_payload(&plan));
     const uint32_t rows = op_of(&native, FIRN_OP_batch_rows)->outputs[FIRN_BATCH_ROWS_OUT_ROWS];
@@ -231,7 +261,7 @@ TEST(what_count_has_written_stays) {
 
 TEST(it_needs_minor_version_2) {
     compiled_plan plan;
-    make_plan(&plan, true);
+    make_plan(&plan, WEIGHTS);
     assert_int_equal(compiled_plan_header(&plan).needs_minor, 2);
     compiled_plan_free(&plan);
 }
@@ -309,21 +339,22 @@ static firn_source watch(const compiled_run *run, uint32_t fails_at) {
     return source;
 }
 
-static void open_images(compiled_plan *plan, compiled_run *run) {
+static void open_images(compiled_plan *plan, compiled_run *run, bool tree) {
     static const char *const settings[] = {"trainer.init.model.ignore_index=3", "trainer.init.model.input_size=784",
-                                           "trainer.init.precision={enabled: false}"};
-    compiled_plan_make(plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 3);
+                                           "trainer.init.precision={enabled: false}",
+                                           "trainer.init.loop.micro_batch_order=tree"};
+    compiled_plan_make(plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, tree ? 4 : 3);
     assert_int_equal(compiled_run_open(run, plan, 0), FIRN_OK);
     assert_int_equal(firn_initialise(&run->firn), FIRN_OK);
 }
 
 /* Each read of a step fails once. The state stays as it was, and the next step is that of a run without errors. */
-TEST(a_source_may_fail_in_either_pass) {
+static void fail_each_read(bool tree) {
     compiled_plan plan;
     compiled_run run;
     firn_step_report report;
     uint8_t before[32], after[32], wanted[32], got[32];
-    open_images(&plan, &run);
+    open_images(&plan, &run, tree);
     firn_source source = watch(&run, UINT32_MAX);
     assert_int_equal(firn_train_step(&run.firn, &source, &report), FIRN_OK);
     assert_int_equal(firn_digest(&run.firn, wanted), FIRN_OK);
@@ -345,6 +376,11 @@ TEST(a_source_may_fail_in_either_pass) {
     assert_memory_equal(got, wanted, sizeof got);
     compiled_run_close(&run);
     compiled_plan_free(&plan);
+}
+
+TEST(a_source_may_fail_in_either_pass) {
+    fail_each_read(false);
+    fail_each_read(true);
 }
 
 /* --- weights that a graph computes -------------------------------------------------------------------------------- */
@@ -403,7 +439,7 @@ static int read_rows(void *context, uint32_t stream, uint64_t first, uint32_t co
 }
 
 /* The loss of the first step with micro-batches of so many samples. */
-static float loss_with(uint32_t samples) {
+static float loss_with(uint32_t samples, bool tree) {
     static const firn_segment segments[] = {{ROWS * COLUMNS}, {ROWS}, {ROWS}};
     static const firn_stream streams[] = {
         {FIRN_FLOAT32, COLUMNS, &segments[0], 1}, {FIRN_UINT8, 1, &segments[1], 1}, {FIRN_FLOAT32, 1, &segments[2], 1}};
@@ -411,7 +447,9 @@ static float loss_with(uint32_t samples) {
     compiled_plan plan;
     compiled_run run;
     firn_step_report report;
-    firnc_compilation compilation = {.job = job_of(samples), .graph = build(samples, FROM_DATA)};
+    firnc_job job = *job_of(samples);
+    job.tree = tree;
+    firnc_compilation compilation = {.job = &job, .graph = build(samples, FROM_DATA)};
     compiled_plan_freeze(&plan, "weighted", &compilation);
     assert_int_equal(compiled_run_open(&run, &plan, 0), FIRN_OK);
     assert_int_equal(firn_initialise(&run.firn), FIRN_OK);
@@ -422,10 +460,11 @@ static float loss_with(uint32_t samples) {
 }
 
 TEST(weights_may_be_computed_from_data) {
-    const float whole = loss_with(ROWS);
+    const float whole = loss_with(ROWS, false);
     assert_true(whole > 0);
     for (uint32_t samples = 1; samples <= 3; samples++)
-        assert_float_equal(loss_with(samples), whole, 1e-6F * whole);
+        for (int tree = 0; tree <= 1; tree++)
+            assert_float_equal(loss_with(samples, tree), whole, 1e-6F * whole);
 }
 
 static char message[1024];
