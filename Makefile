@@ -59,8 +59,8 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA)) $(LDFLAGS_EXTRA)
 
 # --- sources -------------------------------------------------------------------------------------------------------
 
-# Of plan/, these are the compiler's; firn on a host has keys/ too.
-PLAN_HOST_SOURCES := $(wildcard plan/keys/*.c plan/needs.c plan/generated/op_since.c plan/generated/since.c \
+# Of plan/, these are the compiler's; firn on a host has keys/ and costs/ too.
+PLAN_HOST_SOURCES := $(wildcard plan/keys/*.c plan/costs/*.c plan/needs.c plan/generated/op_since.c plan/generated/since.c \
     plan/generated/writer.c)
 PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(foreach folder,. checks checkpoint generated shapes slots,\
     $(patsubst plan/./%,plan/%,$(wildcard plan/$(folder)/*.c))))
@@ -70,7 +70,7 @@ KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels
 CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c runtime/decode/*.c $(if $(CHECK),runtime/check/*.c))
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
-HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/tables/*.c plan/keys/*.c)
+HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/manual/*.c runtime/program/*.c))
 # What firn-mpi has beside them: steps that several processes share, and MPI, which only that program needs.

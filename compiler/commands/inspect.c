@@ -12,11 +12,11 @@
 #include "compiler/base/placement.h"
 #include "compiler/base/text.h"
 #include "compiler/commands/inspect_report.h"
-#include "compiler/commands/plan_costs.h"
 #include "compiler/commands/report_read.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/graph/ir.h"
 #include "plan/checkpoint/record.h"
+#include "plan/costs/costs.h"
 #include "plan/errors.h"
 #include "plan/identity.h"
 #include "plan/op_words.h"
@@ -34,7 +34,7 @@ static void count_ops(firnc_report *report) {
         const bool repeated = kind == FIRN_FB_PHASE_KIND_MICRO_BATCH || kind == FIRN_FB_PHASE_KIND_COUNT;
         uint64_t times = repeated ? firn_fb_plan_micro_batches(report->plan) : 1;
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
-            report->multiply_adds += times * firnc_op_cost(report->plan, firn_fb_phase_ops_at(phase, i));
+            report->multiply_adds += times * firn_op_cost(report->plan, firn_fb_phase_ops_at(phase, i));
     }
 }
 
@@ -63,7 +63,7 @@ static void count_rounded(firnc_report *report) {
     }
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++)
         if (rounded[i])
-            report->rounded += firnc_tensor_elements(firn_fb_plan_tensors_at(plan, i));
+            report->rounded += firn_tensor_elements(firn_fb_plan_tensors_at(plan, i));
 }
 
 typedef struct placed_tensor {
@@ -89,7 +89,7 @@ static void find_live_bytes(firnc_report *report) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
         uint8_t region = firn_fb_tensor_region(tensor);
         if (firn_region_is_arena(report->header.region_kinds[region]) && firn_fb_tensor_base(tensor) == FIRN_ABSENT)
-            placed[count++].buffer = (firnc_block){.bytes = (firnc_tensor_bytes(tensor) + 15) / 16 * 16,
+            placed[count++].buffer = (firnc_block){.bytes = (firn_tensor_bytes(tensor) + 15) / 16 * 16,
                                                    .first = firn_fb_tensor_first(tensor),
                                                    .last = firn_fb_tensor_last(tensor),
                                                    .offset = ARENA_APART * region + firn_fb_tensor_offset(tensor)};
@@ -115,7 +115,7 @@ static void count_initial(firnc_report *report) {
         const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(report->plan, i);
         if (firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS)
             report->initial[!firn_is_of_model(firn_fb_tensor_role(tensor))] +=
-                firnc_tensor_elements(tensor) * firn_type_bytes(firn_fb_initialiser_element(initialiser));
+                firn_tensor_elements(tensor) * firn_type_bytes(firn_fb_initialiser_element(initialiser));
     }
 }
 
@@ -123,7 +123,7 @@ static void count_frozen(firnc_report *report) {
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(report->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
         if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN && firn_fb_tensor_base(tensor) == FIRN_ABSENT)
-            report->frozen += firnc_tensor_elements(tensor);
+            report->frozen += firn_tensor_elements(tensor);
     }
 }
 
@@ -131,7 +131,7 @@ static void measure_state(firnc_report *report) {
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(report->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
         if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
-            report->parameters += firnc_tensor_elements(tensor);
+            report->parameters += firn_tensor_elements(tensor);
     }
     count_frozen(report);
     count_initial(report);

@@ -7,10 +7,10 @@
 
 #include "compiler/base/words.h"
 #include "compiler/commands/inspect_report.h"
-#include "compiler/commands/plan_costs.h"
 #include "compiler/commands/report_read.h"
 #include "compiler/graph/ir.h"
 #include "plan/checks/check.h"
+#include "plan/costs/costs.h"
 #include "plan/generated/words.h"
 #include "plan/op_words.h"
 #include "plan/shapes/windows.h"
@@ -343,7 +343,7 @@ static void add_initial(cJSON *object, firn_fb_initialiser initialiser) {
 /* unnamed: what the report says of the next tensor without a name in the plan. */
 static void add_tensor_info(cJSON *tensors, const firnc_report *report, uint32_t index, const cJSON **unnamed) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, index);
-    firn_shape shape = firnc_tensor_shape(tensor);
+    firn_shape shape = firn_tensor_shape(tensor);
     cJSON *object = add_element(tensors);
     const char *name = firn_fb_tensor_name(tensor);
     if (*name == '\0') {
@@ -362,7 +362,7 @@ static void add_tensor_info(cJSON *tensors, const firnc_report *report, uint32_t
     add_number(object, "region_index", region);
     add_tensor(object, "base", firn_fb_tensor_base(tensor));
     add_exact(object, "offset", firn_fb_tensor_offset(tensor));
-    add_exact(object, "bytes", firnc_tensor_bytes(tensor));
+    add_exact(object, "bytes", firn_tensor_bytes(tensor));
     add_number(object, "first", firn_fb_tensor_first(tensor));
     add_number(object, "last", firn_fb_tensor_last(tensor));
     if (index < firn_fb_plan_state_tensors(report->plan))
@@ -461,7 +461,7 @@ static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op, const cJSON *sa
     cJSON *reductions = cJSON_AddArrayToObject(object, "reductions");
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
         cJSON_AddItemToArray(reductions, cJSON_CreateString(reduction_text(firn_fb_op_reductions_at(op, i))));
-    add_number(object, "multiply_adds", firnc_op_cost(plan, op));
+    add_number(object, "multiply_adds", firn_op_cost(plan, op));
 }
 
 static void add_phases(cJSON *root, const firnc_report *report) {

@@ -17,6 +17,7 @@ plan/checks             plan/ schedules
 plan/checks/sealed      plan/ schedules
 plan/shapes             plan/
 plan/keys               plan/
+plan/costs              plan/
 plan/slots              plan/
 plan/checkpoint         plan/
 plan/generated          plan/
