@@ -72,7 +72,7 @@ TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtim
 IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
 HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
-FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/manual/*.c runtime/program/*.c))
+FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/manual/*.c runtime/program/*.c))
 # What firn-mpi has beside them: steps that several processes share, and MPI, which only that program needs.
 RANKS_SOURCES := $(wildcard runtime/ranks/*.c)
 MPI_SOURCES := $(wildcard runtime/mpi/*.c)
@@ -363,7 +363,7 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/s
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c runtime/program/descriptors.c) $(LIBFIRNC) $(LIBFIRN)
+$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/chart/chart.c runtime/manual/manual.c runtime/program/descriptors.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
 

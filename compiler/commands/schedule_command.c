@@ -1,4 +1,5 @@
-/* firnc schedule: prints learning rates and weight decays as the runtime will use them, from a recipe or a plan. They
+/* firnc schedule: prints or draws learning rates and weight decays as the runtime will use them, from a recipe or a
+ * plan. They
  * are functions of the optimizer step. A global step whose gradient is not finite is not an optimizer step, so the next
  * global step uses the same rate. Nine digits distinguish every float32 from its neighbours. */
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "compiler/commands/report_read.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/recipe/recipe.h"
+#include "compiler/studies/chart.h"
 #include "plan/errors.h"
 #include "plan/schedule_list.h"
 
@@ -83,8 +85,45 @@ static void print_values(const schedules *s, uint64_t from, uint64_t to) {
     }
 }
 
+/* --- the drawing -------------------------------------------------------------------------------------------------- */
+
+enum { DRAWN_STEPS = 4096 }; /* of more steps this many are drawn, evenly spaced, with the first and the last */
+
+/* Step number `i` of `count` that are drawn of the steps from `from` to `to` - 1. */
+static uint64_t drawn_step(uint64_t from, uint64_t to, uint64_t i, uint64_t count) {
+    const uint64_t most = count - 1, span = to - from - 1;
+    return most == 0 ? from : from + span / most * i + span % most * i / most;
+}
+
+static firn_chart_curve curve_of(const schedules *s, uint32_t root, uint64_t from, uint64_t to) {
+    const uint64_t count = to - from < DRAWN_STEPS ? to - from : DRAWN_STEPS;
+    double *steps = firnc_allocate(count * sizeof *steps), *values = firnc_allocate(count * sizeof *values);
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t step = drawn_step(from, to, i, count);
+        steps[i] = (double)step;
+        values[i] = (double)firn_schedule_value(&s->list, s->roots[root].node, step);
+    }
+    return (firn_chart_curve){.name = s->roots[root].name, .x = steps, .y = values, .count = count, .style = root};
+}
+
+/* Rates and decays have panels of their own, because their scales have nothing to do with each other. */
+static bool draw_values(const schedules *s, const char *file, uint64_t from, uint64_t to) {
+    static const char *const titles[] = {"learning rate", "weight decay"};
+    firn_chart_curve curves[2][FIRNC_SCHEDULES_MAX];
+    firn_chart_panel panels[2];
+    uint32_t counts[2] = {0}, made = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const bool decays = strncmp(s->roots[i].name, "weight_decay", strlen("weight_decay")) == 0;
+        curves[decays][counts[decays]++] = curve_of(s, i, from, to);
+    }
+    for (uint32_t kind = 0; kind < 2; kind++)
+        if (counts[kind] > 0)
+            panels[made++] = (firn_chart_panel){.title = titles[kind], .curves = curves[kind], .count = counts[kind]};
+    return firnc_chart_write(file, "schedules of the run, as the plan computes them", "optimizer step", panels, made);
+}
+
 typedef struct request {
-    const char *name, *steps;
+    const char *name, *steps, *plot;
     firnc_texts settings;
 } request;
 
@@ -95,14 +134,17 @@ static const firnc_option options[] = {
     {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
      FIRNC_OPTION_LIST,
      offsetof(request, settings)},
+    {{"--plot", NULL, "FILE", "draw the values as SVG into FILE, and print none"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, plot)},
 };
 
 static int schedule_command(int argc, char **argv) {
-    if (!firnc_has_output())
-        return FIRNC_EXIT_WRONG;
     request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_schedule, &r, &r.name))
         return FIRNC_EXIT_USAGE;
+    if (r.plot == NULL && !firnc_has_output())
+        return FIRNC_EXIT_WRONG;
     uint64_t from = 0, to = 0;
     if (r.steps != NULL && !read_steps(r.steps, &from, &to))
         return firnc_usage("schedule",
@@ -130,6 +172,10 @@ static int schedule_command(int argc, char **argv) {
     if (s->steps != 0 && to > s->steps)
         firnc_say("firnc: %s: warning: --steps: the run has %llu steps; the values of later ones are never used",
                   r.name, (unsigned long long)s->steps);
+    if (r.plot != NULL && from == to)
+        return firnc_usage("schedule", "--plot: there is no step to draw; give --steps a larger second number");
+    if (r.plot != NULL)
+        return draw_values(s, r.plot, from, to) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
     print_values(s, from, to);
     return FIRNC_EXIT_OK;
 }
@@ -137,7 +183,7 @@ static int schedule_command(int argc, char **argv) {
 const firnc_command firnc_command_schedule = {
     .words = {.name = "schedule",
               .forms = {"RECIPE|PLAN [options]"},
-              .text = "print the learning rate and weight decay of each optimizer step as CSV"},
+              .text = "print the learning rate and weight decay of each optimizer step as CSV, or draw them"},
     .run = schedule_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

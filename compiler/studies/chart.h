@@ -1,17 +1,14 @@
-/* Writes an SVG chart of several curves over the steps of a run. */
+/* Writes an SVG chart as a file, whole or not at all. */
 #ifndef FIRNC_CHART_H
 #define FIRNC_CHART_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct firnc_curve {
-    const char *name;
-    const float *values; /* of step 1, 2, ...; values that are not finite are left out */
-    uint32_t count;
-} firnc_curve;
+#include "runtime/chart/chart.h"
 
-/* Writes the chart to a file. Returns false after one line on stderr. */
-bool firnc_chart_write(const char *file, const char *title, const firnc_curve *curves, uint32_t count);
+/* Draws panels as runtime/chart does. Returns false after one line on stderr. */
+bool firnc_chart_write(const char *file, const char *title, const char *axis, const firn_chart_panel *panels,
+                       uint32_t count);
 
 #endif

@@ -151,12 +151,21 @@ static bool write_csv(const comparison *c) {
 }
 
 static bool write_chart(const comparison *c) {
-    firnc_curve curves[TRIALS_MAX];
-    for (uint32_t i = 0; i < c->count; i++)
-        curves[i] =
-            (firnc_curve){.name = c->trials[i].name, .values = c->trials[i].losses, .count = c->trials[i].steps};
-    return firnc_chart_write(firnc_study_path(&c->study, "compare.svg"), "training loss of each global step", curves,
-                             c->count);
+    firn_chart_curve curves[TRIALS_MAX];
+    for (uint32_t i = 0; i < c->count; i++) {
+        const firnc_trial *trial = &c->trials[i];
+        double *steps = firnc_allocate(trial->steps * sizeof *steps),
+               *losses = firnc_allocate(trial->steps * sizeof *losses);
+        for (uint32_t step = 0; step < trial->steps; step++) {
+            steps[step] = step + 1;
+            losses[step] = (double)trial->losses[step];
+        }
+        curves[i] = (firn_chart_curve){
+            .name = trial->name, .x = steps, .y = losses, .count = trial->steps, .form = FIRN_CHART_LINE, .style = i};
+    }
+    const firn_chart_panel panel = {.title = "training loss", .curves = curves, .count = c->count};
+    return firnc_chart_write(firnc_study_path(&c->study, "compare.svg"), "training loss of each global step",
+                             "global step", &panel, 1);
 }
 
 static int compare_command(int argc, char **argv) {

@@ -80,4 +80,20 @@ of_run "a rate that ends" 0 'CosineDecayLR: warning: learning_rate is 0 from ste
 of_run "periods that grow" 1 'CosineAnnealingWarmRestarts.T_mult: .* total_iters 3, 6, 12 and so on' 40 \
     'CosineAnnealingWarmRestarts: {initial_learning_rate: 0.1, T_0: 3, T_mult: 2}'
 
+# A drawing has a curve for each schedule, rates and decays apart, and prints nothing. It is refused over what is read.
+expect "a drawing" 0 "" "$FIRNC" schedule "$folder/apart.plan" --plot "$folder/apart.svg"
+[ ! -s "$folder/out" ] || fail "a drawing prints"
+[ "$(grep -c '<polyline' "$folder/apart.svg")" -eq 2 ] && grep -q '>learning_rate.n</text>' "$folder/apart.svg" ||
+    fail "the drawing does not have the two rates"
+expect "a drawing of decays" 0 "" "$FIRNC" schedule "$folder/grouped.plan" --plot "$folder/grouped.svg"
+grep -q '>weight decay</text>' "$folder/grouped.svg" || fail "the drawing has no panel of decays"
+expect "a long drawing" 0 "" "$FIRNC" schedule "$folder/apart.plan" --steps 0:1000000000000000 --plot "$folder/long.svg"
+[ "$(wc -c <"$folder/long.svg")" -lt 200000 ] || fail "a long drawing is large"
+expect "no step" 2 "there is no step to draw" "$FIRNC" schedule "$folder/apart.plan" --steps 3:3 --plot "$folder/none.svg"
+[ ! -e "$folder/none.svg" ] || fail "a drawing without a step was written"
+cp "$folder/apart.plan" "$folder/kept.plan"
+expect "a drawing over the plan" 1 "would be replaced, and is read" "$FIRNC" schedule "$folder/apart.plan" --plot "$folder/apart.plan"
+same "a drawing replaced the plan" "$folder/apart.plan" "$folder/kept.plan"
+"$FIRNC" schedule "$folder/apart.plan" --plot "$folder/closed.svg" >&- || fail "a drawing needs standard output"
+
 [ "$failures" -eq 0 ]

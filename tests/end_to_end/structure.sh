@@ -58,6 +58,7 @@ runtime/targets/rv32    runtime/targets
 runtime/targets/rv32/libc runtime/targets/rv32/libc/include
 runtime/manual
 runtime/program
+runtime/chart
 runtime/package         plan/
 runtime/package/arduino runtime runtime/decode
 runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/targets/host/images runtime/manual runtime/program
@@ -83,8 +84,8 @@ compiler/models         plan/ schedules compiler/base compiler/keys compiler/gra
 compiler/models/images  plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
-compiler/commands       plan/ schedules compiler/ runtime runtime/manual runtime/program
-compiler/studies        plan/ schedules compiler/
+compiler/commands       plan/ schedules compiler/ runtime runtime/chart runtime/manual runtime/program
+compiler/studies        plan/ schedules compiler/ runtime/chart
 end
 
 git ls-files --cached --others --exclude-standard plan schedules runtime compiler >"$folder/files" 2>/dev/null || true

@@ -1,0 +1,177 @@
+/* Draws curves as SVG (runtime/chart/chart.h). */
+#include "runtime/chart/chart.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { LEFT = 84, TOP = 44, WIDTH = 660, HEIGHT = 300, GAP = 44, BOTTOM = 48, LEGEND = 236, LINES = 4, STYLES = 8 };
+
+/* Colours that are told apart in both schemes, and by people who see no red or green; dashes tell curves apart without
+ * any. */
+static const char *const colours[STYLES] = {"#1f6fb4", "#c8591b", "#3a8f46", "#9a5cc6",
+                                            "#b0872a", "#cf4a7e", "#138a8a", "#7a7a7a"};
+static const char *const dashes[STYLES] = {"none", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"};
+
+/* Writes a text between tags or quotes. What XML does not take, such as control characters and bytes that are no UTF-8,
+ * becomes a question mark. */
+static void put_text(FILE *to, const char *text) {
+    for (const unsigned char *c = (const unsigned char *)text; *c != 0;) {
+        const size_t bytes = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : (*c & 0xf0) == 0xe0 ? 3 : 0;
+        size_t whole = bytes == 0 ? 0 : 1;
+        while (whole != 0 && whole < bytes && (c[whole] & 0xc0) == 0x80)
+            whole++;
+        if (*c == '<' || *c == '>' || *c == '&' || *c == '"' || *c == '\'')
+            fprintf(to, "&#%d;", *c);
+        else if (whole == 0 || whole < bytes || *c < 0x20 || *c == 0x7f ||
+                 (bytes == 3 && (*c == 0xed || (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xef && c[1] == 0xbf))))
+            fputc('?', to); /* surrogates, overlong forms and U+FFFE are no XML */
+        else
+            fwrite(c, 1, bytes, to);
+        c += whole == bytes && bytes != 0 ? bytes : 1;
+    }
+}
+
+/* The range of an axis. */
+typedef struct range {
+    double low, high;
+} range;
+
+static void widen(range *r, double value) {
+    r->low = value < r->low ? value : r->low;
+    r->high = value > r->high ? value : r->high;
+}
+
+/* A range without values is 0 to 1, and one of a single value has that in the middle. */
+static range closed(range r) {
+    if (!(r.low <= r.high))
+        return (range){0, 1};
+    const double margin = r.low != 0 ? fabs(r.low) / 2 : 1;
+    return r.low < r.high ? r : (range){r.low - margin, r.high + margin};
+}
+
+static bool is_drawn(const firn_chart_curve *curve, size_t i) {
+    return isfinite(curve->x[i]) && isfinite(curve->y[i]) && fabs(curve->y[i]) <= (double)FLT_MAX;
+}
+
+static range range_of_x(const firn_chart_panel *panels, size_t count) {
+    range r = {HUGE_VAL, -HUGE_VAL};
+    for (size_t p = 0; p < count; p++)
+        for (size_t c = 0; c < panels[p].count; c++)
+            for (size_t i = 0; i < panels[p].curves[c].count; i++)
+                if (is_drawn(&panels[p].curves[c], i))
+                    widen(&r, panels[p].curves[c].x[i]);
+    return closed(r);
+}
+
+static range range_of_y(const firn_chart_panel *panel) {
+    range r = {HUGE_VAL, -HUGE_VAL};
+    for (size_t c = 0; c < panel->count; c++)
+        for (size_t i = 0; i < panel->curves[c].count; i++)
+            if (is_drawn(&panel->curves[c], i))
+                widen(&r, panel->curves[c].y[i]);
+    return closed(r);
+}
+
+static double place(range r, double value, double from, double length) {
+    return from + (value - r.low) / (r.high - r.low) * length;
+}
+
+/* A whole number as it is, and other numbers with four digits. */
+static void put_number(FILE *to, double value) {
+    fprintf(to, value == floor(value) && fabs(value) < 1e9 ? "%.0f" : "%.4g", value);
+}
+
+static void put_axes(FILE *to, const firn_chart_panel *panel, range x, range y, int top, bool last) {
+    fprintf(to, "<text x=\"%d\" y=\"%d\" class=\"t\">", LEFT, top - 10);
+    put_text(to, panel->title);
+    fputs("</text>\n", to);
+    for (int i = 0; i <= LINES; i++) {
+        const int down = top + HEIGHT - i * HEIGHT / LINES, across = LEFT + i * WIDTH / LINES;
+        fprintf(to, "<path class=\"g\" d=\"M%d %dH%d\"/>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT, down,
+                LEFT + WIDTH, LEFT - 6, down + 4);
+        put_number(to, y.low + (y.high - y.low) * i / LINES);
+        fputs("</text>\n", to);
+        if (!last)
+            continue;
+        fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", across, top + HEIGHT + 18);
+        put_number(to, round(x.low + (x.high - x.low) * i / LINES));
+        fputs("</text>\n", to);
+    }
+}
+
+static void put_line(FILE *to, const firn_chart_curve *curve, range x, range y, int top) {
+    fprintf(to,
+            "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" stroke-dasharray=\"%s\"%s "
+            "stroke-linejoin=\"round\" points=\"",
+            colours[curve->style % STYLES], curve->form == FIRN_CHART_FAINT ? "1" : "1.8",
+            curve->form == FIRN_CHART_FAINT ? "none" : dashes[(curve->style + curve->style / STYLES) % STYLES],
+            curve->form == FIRN_CHART_FAINT ? " stroke-opacity=\"0.35\"" : "");
+    for (size_t i = 0; i < curve->count; i++)
+        if (is_drawn(curve, i))
+            fprintf(to, "%.1f,%.1f ", place(x, curve->x[i], LEFT, WIDTH), place(y, curve->y[i], top + HEIGHT, -HEIGHT));
+    fputs("\"/>\n", to);
+}
+
+static void put_dots(FILE *to, const firn_chart_curve *curve, range x, range y, int top) {
+    for (size_t i = 0; i < curve->count; i++)
+        if (is_drawn(curve, i))
+            fprintf(to, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" class=\"d\" stroke=\"%s\"/>\n",
+                    place(x, curve->x[i], LEFT, WIDTH), place(y, curve->y[i], top + HEIGHT, -HEIGHT),
+                    colours[curve->style % STYLES]);
+}
+
+/* The line of a curve in the legend, which has a sample of it and its name. */
+static void put_legend(FILE *to, const firn_chart_curve *curve, int line, int top) {
+    const int left = LEFT + WIDTH + 18, y = top + 8 + 18 * line;
+    const char *colour = colours[curve->style % STYLES];
+    if (curve->form == FIRN_CHART_DOTS)
+        fprintf(to, "<circle cx=\"%d\" cy=\"%d\" r=\"3.2\" class=\"d\" stroke=\"%s\"/>\n", left + 12, y, colour);
+    else
+        fprintf(to, "<path d=\"M%d %dh24\" stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\"%s/>\n", left, y,
+                colour,
+                curve->form == FIRN_CHART_FAINT ? "none" : dashes[(curve->style + curve->style / STYLES) % STYLES],
+                curve->form == FIRN_CHART_FAINT ? " stroke-opacity=\"0.35\"" : "");
+    fprintf(to, "<text x=\"%d\" y=\"%d\">", left + 32, y + 4);
+    put_text(to, curve->name);
+    fputs("</text>\n", to);
+}
+
+static void put_panel(FILE *to, const firn_chart_panel *panel, range x, int top, bool last) {
+    const range y = range_of_y(panel);
+    int line = 0;
+    put_axes(to, panel, x, y, top, last);
+    for (size_t c = 0; c < panel->count; c++) {
+        if (panel->curves[c].form == FIRN_CHART_DOTS)
+            put_dots(to, &panel->curves[c], x, y, top);
+        else
+            put_line(to, &panel->curves[c], x, y, top);
+        if (panel->curves[c].name != NULL)
+            put_legend(to, &panel->curves[c], line++, top);
+    }
+}
+
+void firn_chart_write(FILE *to, const char *title, const char *axis, const firn_chart_panel *panels, size_t count) {
+    const range x = range_of_x(panels, count);
+    const int height = TOP + (int)count * (HEIGHT + GAP) + BOTTOM;
+    fprintf(to,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
+            "font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
+            LEFT + WIDTH + LEGEND, height, LEFT + WIDTH + LEGEND, height);
+    put_text(to, title);
+    fputs(
+        "</"
+        "title>\n<style>.b{fill:#fff}.g{stroke:#dcdcdc}.d{fill:#fff;stroke-width:1.8}text{fill:#333}.t{font-weight:600}"
+        "@media(prefers-color-scheme:dark){.b,.d{fill:#16181b}.g{stroke:#3a3d42}text{fill:#d6d6d6}}</style>\n"
+        "<rect class=\"b\" width=\"100%\" height=\"100%\"/>\n",
+        to);
+    fprintf(to, "<text x=\"%d\" y=\"20\" class=\"t\" font-size=\"14\">", LEFT);
+    put_text(to, title);
+    fputs("</text>\n", to);
+    for (size_t p = 0; p < count; p++)
+        put_panel(to, &panels[p], x, TOP + 12 + (int)p * (HEIGHT + GAP), p + 1 == count);
+    fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", LEFT + WIDTH / 2, height - 12);
+    put_text(to, axis);
+    fputs("</text>\n</svg>\n", to);
+}
