@@ -19,33 +19,42 @@
  *     firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
  *     firnc_key key;
  *     firnc_frozen plan;
- *     if (firnc_key_read("device.key.pem", &key) && firnc_freeze_plan(graph, &job, &key, NULL, &plan))
+ *     bool good = firnc_key_read("device.key.pem", &key) && firnc_freeze_plan(graph, &job, &key, NULL, &plan);
+ *     if (good)
  *         fwrite(plan.file.data, 1, (size_t)plan.file.count, file);
  *     firnc_wipe(&key, sizeof key);
+ *     return good;
+ *
+ * All of this is the body of a function that firnc_perform (compiler/base/perform.h) calls; compiler/examples/network.c
+ * is a whole program.
  *
  * Headers. compiler/graph/graph.h builds graphs; compiler/job/job.h describes the rest of a run (precision in
  * precision.h, optimizer in optimizer.h); compiler/emit/sign.h creates and reads keys. This header includes them all.
  *
- * Threads. The compiler keeps its allocations and its message function in global variables: call it from one thread at
- * a time.
+ * Threads. The compiler keeps its state in global variables. firnc_perform holds a lock, so any thread may call it at
+ * any time, and one is served at a time. All other functions are called from within its work.
  *
- * Memory. The compiler owns the memory of graphs, plans and texts and never frees single blocks. A program that
- * compiles once can ignore this. A long-running program frees everything allocated since a mark (compiler/base/text.h):
+ * Memory. The compiler owns the memory of graphs, plans and texts and never frees single blocks. firnc_perform frees
+ * everything that its work allocated; the work copies the bytes of the plan before it returns. Work that repeats much
+ * may free what was allocated since a mark (compiler/base/text.h):
  *
  *     firnc_mark mark = firnc_memory_mark();
  *     ... build, freeze, use the plan or copy its bytes ...
  *     firnc_memory_release(mark); // graph and plan are gone
  *
  * Errors. A function that can fail returns false after exactly one message, a line that begins with "firnc: ", unless
- * its header says otherwise. Messages go to stderr, or to the function set by firnc_messages_to; so do warnings, which
- * are not failures. A call of the graph builder that is wrong for any job (a scope closed twice, a value that the graph
- * does not have) is a bug of the calling program: one message, then abort(). If memory is exhausted, the compiler
- * prints one message, then calls exit(1) or the function set by firnc_out_of_memory_to, which may longjmp.
+ * its header says otherwise. firnc_perform passes messages to the caller's function, and so are warnings, which are not
+ * failures. A call of the graph builder that is wrong for any job (a scope closed twice, a value that the graph does
+ * not have) is a bug of the calling program: after one message, firnc_perform returns FIRNC_MISUSE. If memory is
+ * exhausted, it returns FIRNC_MEMORY, also after one message. Nothing ends the process or prints, with two exceptions:
+ * firnc_freeze_options.dump_after prints to stdout as it is asked to, and a function that is called outside of
+ * firnc_perform has nowhere to return to after a misuse or without memory, and calls abort().
  *
  * Determinism. The same graph, job, weights and key give the same bytes. */
 #ifndef FIRNC_FIRNC_H
 #define FIRNC_FIRNC_H
 
+#include "compiler/base/perform.h"
 #include "compiler/base/text.h"
 #include "compiler/emit/sign.h"
 #include "compiler/graph/graph.h"

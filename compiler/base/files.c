@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/base/landing.h"
 #include "compiler/base/text.h"
 
 /* The remedy that a message suggests after a failed write; reads errno. */
@@ -71,6 +73,12 @@ void firnc_file_remember(int file) {
         return;
     were_read = more;
     were_read[read_count++] = (identity){status.st_dev, status.st_ino};
+}
+
+void firnc_files_forget(void) {
+    free(were_read);
+    were_read = NULL;
+    read_count = 0;
 }
 
 static bool was_read(const char *name) {
@@ -190,6 +198,7 @@ bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent,
     int file = firnc_input_open(name, &size);
     if (file < 0)
         return false;
+    firnc_hold_file(file);
     const firnc_input_state before = firnc_input_look(file);
     errno = EFBIG;
     bool good = (extent != NULL || size <= limit) && read_all(file, size, limit, extent, bytes);
@@ -202,6 +211,7 @@ bool firnc_file_read_part(const char *name, uint64_t limit, firnc_extent extent,
     good = good && firnc_input_unchanged(file, name, &before);
     if (good)
         firnc_file_remember(file);
+    firnc_let_go_file(file);
     close(file);
     return good;
 }
@@ -250,10 +260,12 @@ static bool sync_and_close(int file, bool good) {
 
 /* Makes a new directory entry durable. Two cases count as success, because the entry is there: a file system that
  * cannot sync folders, and a folder that cannot be opened, such as one with write but without read permission. False
- * with errno set. */
+ * with errno set. Allocates nothing, because it runs between the names of a set of files. */
 static bool sync_folder(const char *name) {
+    char folder[PATH_MAX] = ".";
     const char *slash = strrchr(name, '/');
-    const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
+    if (slash != NULL)
+        snprintf(folder, sizeof folder, "%.*s", slash == name ? 1 : (int)(slash - name), name);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
         return true;
@@ -282,7 +294,9 @@ static const char *resolve(const char *name) {
     char *real = realpath(name, NULL);
     if (real == NULL)
         return name;
+    firnc_hold(free, real);
     const char *copy = firnc_format("%s", real);
+    firnc_let_go(free, real);
     free(real);
     return copy;
 }
@@ -306,11 +320,21 @@ static bool find_target(firnc_output *output, const char *name) {
     return false;
 }
 
+static void remove_name(void *name) {
+    unlink(name);
+}
+
+/* Until it has its name, a temporary file is removed if the call ends early. */
 static bool create_temporary(firnc_output *output) {
     char *temporary = name_beside(output->target);
+    firnc_hold(remove_name, temporary);
     output->file = mkstemp(temporary);
-    if (output->file < 0)
-        return fail(output->name, "written", mend_of_folder());
+    if (output->file < 0) {
+        fail(output->name, "written", mend_of_folder());
+        firnc_let_go(remove_name, temporary);
+        return false;
+    }
+    firnc_hold_file(output->file);
     output->temporary = temporary;
     mode_t mask = umask(0);
     umask(mask);
@@ -336,6 +360,7 @@ bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count) {
 /* Replaces the first `count` bytes, and closes the temporary file, in which everything is then. */
 static bool close_temporary(firnc_output *output, const void *head, uint64_t count) {
     const bool written = count == 0 || (lseek(output->file, 0, SEEK_SET) == 0 && write_all(output->file, head, count));
+    firnc_let_go_file(output->file);
     const bool closed = sync_and_close(output->file, written);
     output->file = -1;
     if (closed)
@@ -347,6 +372,7 @@ static bool close_temporary(firnc_output *output, const void *head, uint64_t cou
 
 static bool rename_temporary(firnc_output *output) {
     if (rename(output->temporary, output->target) == 0) {
+        firnc_let_go(remove_name, output->temporary);
         output->temporary = NULL;
         return true;
     }
@@ -364,10 +390,14 @@ bool firnc_output_end(firnc_output *output, const void *head, uint64_t count) {
 }
 
 void firnc_output_abandon(firnc_output *output) {
-    if (output->file >= 0)
+    if (output->file >= 0) {
+        firnc_let_go_file(output->file);
         close(output->file);
-    if (output->temporary != NULL)
+    }
+    if (output->temporary != NULL) {
+        firnc_let_go(remove_name, output->temporary);
         unlink(output->temporary);
+    }
     output->file = -1;
     output->temporary = NULL;
 }
@@ -403,7 +433,14 @@ static bool keep_before(member *m) {
     if (link(m->output.target, before) != 0)
         return fail(m->output.name, "kept", "remove it, or choose another folder");
     m->before = before;
+    firnc_hold(remove_name, before);
     return true;
+}
+
+/* The second name is gone, or stays. */
+static void forget_before(member *m) {
+    firnc_let_go(remove_name, m->before);
+    m->before = NULL;
 }
 
 /* Puts back what was there before the rename. If that fails, what was there stays under its second name, which the
@@ -412,14 +449,15 @@ static bool undo_rename(member *m) {
     const bool undone =
         m->before != NULL ? rename(m->before, m->output.target) == 0 : unlink(m->output.target) == 0 || errno == ENOENT;
     if (undone) {
-        m->before = NULL;
+        forget_before(m);
         (void)sync_folder(m->output.target); /* the set has failed, and the message about that has been printed */
         return true;
     }
-    fail(m->output.name, m->before != NULL ? "put back" : "removed again",
-         m->before != NULL ? firnc_format("what it held is in %s: move it back", m->before)
-                           : "it belongs to a set that was not written whole: remove it");
-    m->before = NULL;
+    char mend[PATH_MAX + 64] = "it belongs to a set that was not written whole: remove it";
+    if (m->before != NULL)
+        snprintf(mend, sizeof mend, "what it held is in %s: move it back", m->before);
+    fail(m->output.name, m->before != NULL ? "put back" : "removed again", mend);
+    forget_before(m);
     return false;
 }
 
@@ -464,8 +502,10 @@ static bool is_of_its_own(const member *set, uint32_t position) {
 static void clear(member *set, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         firnc_output_abandon(&set[i].output);
-        if (set[i].before != NULL)
+        if (set[i].before != NULL) {
             unlink(set[i].before);
+            forget_before(&set[i]);
+        }
     }
 }
 

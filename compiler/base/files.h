@@ -1,5 +1,6 @@
 /* File access of firnc: a file is read whole, and written whole or not at all. A function that fails returns false
- * after one message. */
+ * after one message. If the call of the compiler ends early (compiler/base/landing.h), open files are closed and
+ * temporary files removed; no call ends between the names of a set. */
 #ifndef FIRNC_FILES_H
 #define FIRNC_FILES_H
 
@@ -51,6 +52,8 @@ bool firnc_same_file(const char *one, const char *other);
 /* Remembers an open file as an input, which firnc_file_write refuses to replace. firnc_file_read does the same for each
  * file that it reads. Options alone do not name all inputs: a recipe and an ONNX file name further ones. */
 void firnc_file_remember(int file);
+/* Forgets all of them. */
+void firnc_files_forget(void);
 
 /* A file that is written in parts, as firnc_file_write does: under a temporary name beside it, until it is whole. A
  * caller that may be ended by a signal holds it back or abandons the output. */

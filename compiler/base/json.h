@@ -11,4 +11,8 @@ struct cJSON;
  * two names. */
 struct cJSON *firnc_json_parse(const char *text, uint64_t bytes, const char *padding);
 
+/* Deletes an object that firnc_json_parse returned; NULL is allowed. If the call of the compiler ends early, the object
+ * is deleted then. */
+void firnc_json_delete(struct cJSON *json);
+
 #endif

@@ -6,15 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static firnc_message receiver;
-static void *receiver_context;
-
-static void deliver(const char *line) {
-    if (receiver != NULL)
-        receiver(receiver_context, line);
-    else
-        fprintf(stderr, "%s\n", line);
-}
+#include "compiler/base/landing.h"
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -27,28 +19,12 @@ typedef struct block {
 
 static block *last;
 
-static void (*out_of_memory)(void *context);
-static void *out_of_memory_context;
-
-void firnc_out_of_memory_to(void (*function)(void *context), void *context) {
-    out_of_memory = function;
-    out_of_memory_context = context;
-}
-
 void *firnc_allocate(uint64_t bytes) {
     block *fresh = NULL;
     if (bytes <= SIZE_MAX - sizeof(block))
         fresh = calloc(1, sizeof(block) + (size_t)bytes);
-    if (fresh == NULL) {
-        char line[128]; /* firnc_say cannot be used here: it allocates */
-        snprintf(line, sizeof line,
-                 "firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine",
-                 (unsigned long long)bytes);
-        deliver(line);
-        if (out_of_memory != NULL)
-            out_of_memory(out_of_memory_context);
-        exit(1);
-    }
+    if (fresh == NULL)
+        firnc_out_of_memory(bytes);
     fresh->previous = last;
     last = fresh;
     return fresh + 1;
@@ -89,7 +65,7 @@ const char *firnc_format_list(const char *format, va_list arguments) {
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     if (length < 0)
-        abort();
+        firnc_out_of_memory(0);
     char *text = firnc_allocate((uint64_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
@@ -147,17 +123,57 @@ const char *firnc_printable(const char *text) {
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
+static firnc_message receiver, usual;
+static void *receiver_context;
+
+enum { SHORT_BYTES = 2048, ESCAPED_BYTES = 4 /* of a byte that is not printable */ };
+
+/* Passes a line on, escaped. A line that is too long for `room` is cut. */
+static void deliver(const char *text, char *room, size_t size) {
+    size_t length = 0;
+    for (; *text != '\0' && length + ESCAPED_BYTES < size; text++)
+        length += (size_t)snprintf(room + length, size - length, is_printable(*text) ? "%c" : "\\x%02x",
+                                   (unsigned)(unsigned char)*text);
+    room[length] = '\0';
+    if (receiver != NULL)
+        receiver(receiver_context, room);
+    else if (usual != NULL)
+        usual(NULL, room);
+}
+
+/* Uses no memory of the compiler, and cuts a long message if there is no other: a message must be possible wherever a
+ * call could not end early, such as between the names of a set of files. */
 void firnc_say(const char *format, ...) {
-    va_list arguments;
+    char text[SHORT_BYTES], room[ESCAPED_BYTES * SHORT_BYTES + 1];
+    va_list arguments, again;
     va_start(arguments, format);
-    const char *text = firnc_format_list(format, arguments);
+    va_copy(again, arguments);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    deliver(firnc_printable(text));
+    char *longer = NULL, *longer_room = NULL;
+    const size_t bytes = length < 0 ? 0 : (size_t)length + 1;
+    if (bytes > sizeof text) {
+        longer = malloc(bytes);
+        longer_room = malloc(ESCAPED_BYTES * bytes + 1);
+    }
+    if (longer != NULL && longer_room != NULL) {
+        vsnprintf(longer, bytes, format, again);
+        deliver(longer, longer_room, ESCAPED_BYTES * bytes + 1);
+    } else if (length >= 0) {
+        deliver(text, room, sizeof room);
+    }
+    va_end(again);
+    free(longer);
+    free(longer_room);
 }
 
 void firnc_messages_to(firnc_message message, void *context) {
     receiver = message;
     receiver_context = context;
+}
+
+void firnc_messages_by_default(firnc_message message) {
+    usual = message;
 }
 
 void firnc_say_at(const firnc_place *place, const char *text) {

@@ -10,7 +10,8 @@
 
 #define FIRNC_ALIGNMENT 64 /* alignment of a plan in memory that the verifier requires */
 
-/* Zeroed memory, the second at a multiple of FIRNC_ALIGNMENT; they do not return if memory is exhausted. */
+/* Zeroed memory, the second at a multiple of FIRNC_ALIGNMENT. If memory is exhausted, they do not return: the call of
+ * the compiler ends early (compiler/base/landing.h). */
 void *firnc_allocate(uint64_t bytes) __attribute__((returns_nonnull));
 uint8_t *firnc_allocate_aligned(uint64_t bytes) __attribute__((returns_nonnull));
 
@@ -21,10 +22,6 @@ typedef struct firnc_mark {
 } firnc_mark;
 firnc_mark firnc_memory_mark(void);
 void firnc_memory_release(firnc_mark mark);
-
-/* Sets the function that is called, after one message, when memory is exhausted. It must not return; it may longjmp and
- * release what was allocated since a mark. NULL restores the default, exit(1). */
-void firnc_out_of_memory_to(void (*function)(void *context), void *context);
 
 /* Returns an array with room for one more element. If count has reached *capacity, this is a new array of twice the
  * capacity with the elements copied; the old array stays allocated, so pointers into it still read the old elements. */
@@ -56,14 +53,18 @@ bool firnc_text_ends(const char *text, const char *end);
  * text, which must not break a line or send control codes to a terminal. */
 const char *firnc_printable(const char *text);
 
-/* Prints one message as a line of printable text. Every message of firnc goes through this function, to stderr or to
- * the function set by firnc_messages_to. */
+/* Passes one message on, as a line of printable text, to the function that receives messages. Every message of firnc
+ * goes through this function. It never ends the call, and uses no memory of the compiler. */
 void firnc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Sets the function that receives later messages instead of stderr. Each is one line of ASCII without a line end, valid
- * until the function returns. NULL restores stderr. */
+/* Sets the function that receives later messages. Each is one line of ASCII without a line end, valid until the
+ * function returns. NULL: the default receives them again. */
 typedef void (*firnc_message)(void *context, const char *line);
 void firnc_messages_to(firnc_message message, void *context);
+
+/* Sets the default, which is called with NULL as its context. There is none at first: messages are lost. A program
+ * sets one that prints to stderr. */
+void firnc_messages_by_default(firnc_message message);
 
 /* A place in a recipe, with which a message begins. */
 typedef struct firnc_place {
@@ -72,7 +73,7 @@ typedef struct firnc_place {
     const char *path; /* of the key, such as "trainer.init.seed"; "" for the whole file */
 } firnc_place;
 
-/* Prints "firnc: FILE:LINE: PATH: text". The file must not be NULL. */
+/* Says "firnc: FILE:LINE: PATH: text". The file must not be NULL. */
 void firnc_say_at(const firnc_place *place, const char *text);
 
 #endif

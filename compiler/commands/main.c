@@ -4,9 +4,11 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/base/nearest.h"
+#include "compiler/base/perform.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
 #include "compiler/firnc.h"
@@ -96,7 +98,10 @@ static int print_version(int argc, char **argv) {
     return FIRNC_EXIT_OK;
 }
 
-static int fail_unknown(const char *word) {
+/* argv[0] is the word. */
+static int fail_unknown(int argc, char **argv) {
+    (void)argc;
+    const char *word = argv[0];
     if (strcmp(word, "data-statistics") == 0 || strcmp(word, "data") == 0) { /* firnc has no readers of data */
         firnc_say("firnc: %s: is a command of firn, which reads data: write firn %s; firnc compile --statistics takes "
                   "the file of firn data-statistics",
@@ -114,9 +119,41 @@ static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* A command, its words and the exit code that it returned. */
+typedef struct call {
+    int (*command)(int argc, char **argv);
+    int argc;
+    char **argv;
+    int status;
+} call;
+
+static bool call_command(void *argument) {
+    call *c = argument;
+    c->status = c->command(c->argc, c->argv);
+    return true;
+}
+
+static void print_message(void *context, const char *line) {
+    (void)context;
+    fprintf(stderr, "%s\n", line);
+}
+
+/* Runs a command as one call of the compiler. Returns its exit code. */
+static int perform(int (*command)(int argc, char **argv), int argc, char **argv) {
+    call c = {.command = command, .argc = argc, .argv = argv};
+    switch (firnc_perform(call_command, &c, NULL, NULL)) {
+    case FIRNC_DONE:
+        return c.status;
+    case FIRNC_MISUSE:
+        abort(); /* a bug of firnc, of which a dump says where */
+    default:
+        return FIRNC_EXIT_WRONG;
+    }
+}
+
 /* Runs a command, and fails if its output could not be written. */
 static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
-    int status = command(argc, argv);
+    int status = perform(command, argc, argv);
     if ((fflush(stdout) == 0 && !ferror(stdout)) || status != FIRNC_EXIT_OK)
         return status;
     firnc_say("firnc: standard output cannot be written; make room where it goes, or raise the limit of file sizes "
@@ -126,6 +163,7 @@ static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
 
 int main(int argc, char **argv) {
     firn_program_open_descriptors();
+    firnc_messages_by_default(print_message);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails, and its file is removed */
     if (argc < 2) {
         firnc_say("firnc: the command is missing; see firnc help");
@@ -140,5 +178,5 @@ int main(int argc, char **argv) {
     for (int i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(argv[1], commands[i]->words.name) == 0)
             return run(argc == 3 && asks_for_help(argv[2]) ? print_command_help : commands[i]->run, argc - 1, argv + 1);
-    return fail_unknown(argv[1]);
+    return run(fail_unknown, argc - 1, argv + 1);
 }

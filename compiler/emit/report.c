@@ -4,14 +4,24 @@
 #include "compiler/emit/report.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <string.h>
 
+#include "compiler/base/landing.h"
 #include "compiler/base/words.h"
 #include "compiler/emit/continue.h"
 #include "compiler/firnc.h"
 
+/* Ends the call if there was no memory for the list or the item, which is part of no list then. */
+static void add_item(cJSON *list, cJSON *item) {
+    if (cJSON_AddItemToArray(list, item))
+        return;
+    cJSON_Delete(item);
+    firnc_out_of_memory(1);
+}
+
 static void add_name(cJSON *list, const char *name) {
-    cJSON_AddItemToArray(list, cJSON_CreateString(name));
+    add_item(list, cJSON_CreateString(name));
 }
 
 /* The names of the tensors that have none in the plan, in its order. */
@@ -31,15 +41,15 @@ static void add_ops(cJSON *root, const firnc_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         cJSON *op = cJSON_CreateArray();
-        cJSON_AddItemToArray(ops, op);
+        add_item(ops, op);
         add_name(op, node->name);
         if (firn_op_find(node->code)->pol == FIRN_POL_none)
             continue;
-        cJSON_AddItemToArray(op, cJSON_CreateNumber(node->level));
+        add_item(op, cJSON_CreateNumber(node->level));
         add_name(op, firnc_pol_origin_word(node->origin));
         if (node->code != FIRN_OP_linear_cross_entropy)
             continue;
-        cJSON_AddItemToArray(op, cJSON_CreateNumber(node->forward_level));
+        add_item(op, cJSON_CreateNumber(node->forward_level));
         add_name(op, firnc_pol_origin_word(node->forward_origin));
     }
 }
@@ -65,7 +75,7 @@ static void add_groups(cJSON *root, const firnc_compilation *compilation) {
     for (uint32_t i = 0; i < compilation->graph->group_count; i++) {
         const firnc_group *group = &compilation->graph->groups[i];
         cJSON *object = cJSON_CreateObject();
-        cJSON_AddItemToArray(groups, object);
+        add_item(groups, object);
         cJSON_AddStringToObject(object, "name", group->name);
         cJSON_AddStringToObject(object, "optimizer", firnc_optimizer_word(group->settings.kind));
         cJSON_AddNumberToObject(object, "schedule", schedule_of(compilation, group->rate_schedule));
@@ -142,9 +152,15 @@ static void add_origin(cJSON *root, const firnc_continued *continued) {
     cJSON_AddNumberToObject(origin, "cursor", (double)continued->cursor);
 }
 
+static void delete (void *root) {
+    cJSON_Delete(root);
+}
+
 firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc_payload *payload) {
     const firnc_job *job = compilation->job;
+    errno = 0;
     cJSON *root = cJSON_CreateObject();
+    firnc_hold(delete, root);
     cJSON_AddNumberToObject(root, "report", 1);
     cJSON_AddStringToObject(root, "compiler", "firnc " FIRNC_VERSION);
     cJSON_AddStringToObject(root, "model", compilation->graph->model);
@@ -163,9 +179,14 @@ firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc
     add_tensors(root, compilation, payload);
     add_ops(root, compilation->graph);
     char *text = cJSON_PrintUnformatted(root);
+    firnc_hold(cJSON_free, text);
+    if (text == NULL || errno == ENOMEM) /* cJSON leaves out what it has no memory for, and does not say so */
+        firnc_out_of_memory(1);
     firnc_bytes bytes = {.data = firnc_allocate(strlen(text) + 1), .count = strlen(text)};
     memcpy(bytes.data, text, strlen(text));
+    firnc_let_go(cJSON_free, text);
     cJSON_free(text);
+    firnc_let_go(delete, root);
     cJSON_Delete(root);
     return bytes;
 }

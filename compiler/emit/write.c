@@ -3,9 +3,11 @@
  * bytes. This file makes no decisions about the run; plan.fbs defines the fields. */
 #include "compiler/emit/write.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/base/landing.h"
 #include "compiler/base/words.h"
 #include "compiler/emit/constants.h"
 #include "compiler/emit/continue.h"
@@ -370,11 +372,15 @@ bool firnc_write_payload_again(const firnc_compilation *compilation, firnc_paylo
     firn_native_plan plan;
     fill_plan(&w, &plan);
     size_t bytes;
+    errno = 0;
     uint8_t *flatbuffers = firn_native_write(&plan, &bytes);
+    if (flatbuffers == NULL && errno == ENOMEM)
+        firnc_out_of_memory(1);
     if (flatbuffers == NULL)
         return firnc_fail(
             compilation,
             "the model exceeds a limit of a plan: 65,536 tensors or ops, 64 inputs, names of 200 bytes, 2 GiB");
+    firnc_hold(free, flatbuffers);
     payload->flatbuffers_bytes = bytes;
     payload->tensors = w.values;
     payload->tensor_count = plan.tensors_count;
@@ -385,6 +391,7 @@ bool firnc_write_payload_again(const firnc_compilation *compilation, firnc_paylo
     memcpy(payload->bytes, flatbuffers, bytes);
     if (w.constants.count > 0)
         memcpy(payload->bytes + payload->constants_offset, w.constants.bytes, (size_t)w.constants.count);
+    firnc_let_go(free, flatbuffers);
     free(flatbuffers);
     return true;
 }

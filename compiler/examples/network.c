@@ -1,6 +1,6 @@
 /* Example for libfirnc: builds a network of two layers in C and freezes it into a signed plan that trains it in
- * bfloat16. The dot products of the second layer stay in float32. Usage: network SECRET-KEY PLAN, which prints nothing.
- */
+ * bfloat16. The dot products of the second layer stay in float32. Usage: network SECRET-KEY PLAN, which prints
+ * messages only. */
 #include <stdio.h>
 
 #include "compiler/firnc.h"
@@ -40,7 +40,14 @@ static bool write_plan(const char *path, const firnc_frozen *plan) {
            fclose(file) == 0;
 }
 
-int main(int count, char **words) {
+/* The words of the command line. */
+typedef struct request {
+    const char *key, *plan;
+} request;
+
+/* What firnc_perform calls. */
+static bool freeze(void *argument) {
+    const request *r = argument;
     static firnc_job job;
     firnc_key key;
     firnc_frozen plan;
@@ -51,12 +58,22 @@ int main(int count, char **words) {
     job.steps = 100;
     job.data.batch_size = job.data.micro_batch_size = SAMPLES;
     firnc_job_learning_rate(&job, 0.1);
+    bool good = firnc_mixed_precision_complete(&bfloat16, &job.precision, &fault) && firnc_key_read(r->key, &key) &&
+                firnc_freeze_plan(network(), &job, &key, NULL, &plan) && write_plan(r->plan, &plan);
+    firnc_wipe(&key, sizeof key);
+    return good;
+}
+
+static void print_message(void *context, const char *line) {
+    (void)context;
+    fprintf(stderr, "%s\n", line);
+}
+
+int main(int count, char **words) {
     if (count != 3) {
         fprintf(stderr, "usage: network SECRET-KEY PLAN\n");
         return 2;
     }
-    bool good = firnc_mixed_precision_complete(&bfloat16, &job.precision, &fault) && firnc_key_read(words[1], &key) &&
-                firnc_freeze_plan(network(), &job, &key, NULL, &plan) && write_plan(words[2], &plan);
-    firnc_wipe(&key, sizeof key);
-    return good ? 0 : 1;
+    request r = {.key = words[1], .plan = words[2]};
+    return firnc_perform(freeze, &r, print_message, NULL) == FIRNC_DONE ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/base/landing.h"
 #include "compiler/graph/ir.h"
 #include "plan/errors.h"
 #include "plan/op_words.h"
@@ -22,7 +23,7 @@ typedef struct firnc_scope {
 /* For bugs in a pass or in the program that calls the builder; a wrong recipe must never get here. */
 void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
     firnc_say("firnc: graph %s: %s; this is a bug of the program that builds the graph", graph->model, what);
-    abort();
+    firnc_end(FIRNC_MISUSE);
 }
 
 /* --- values and nodes ------------------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
  *
  * The builder only records ops; the shapes pass infers and checks shapes. The compiler owns all memory of a graph
  * (compiler/base/text.h). Misuse (an unbalanced scope, a value that the graph does not have) is a bug of the caller and
- * aborts. */
+ * ends the call with FIRNC_MISUSE (compiler/base/perform.h). */
 #ifndef FIRNC_GRAPH_H
 #define FIRNC_GRAPH_H
 

@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "compiler/base/files.h"
+#include "compiler/base/landing.h"
 #include "compiler/base/text.h"
 #include "compiler/keys/anchors.h"
 #include "compiler/keys/spelling.h"
@@ -348,6 +349,14 @@ static bool take_event(builder *b, const yaml_event_t *event) {
     }
 }
 
+static void delete_parser(void *parser) {
+    yaml_parser_delete(parser);
+}
+
+static void delete_event(void *event) {
+    yaml_event_delete(event);
+}
+
 static bool build(builder *b, const uint8_t *bytes, uint64_t count) {
     uint32_t faulty;
     const char *fault = firnc_spelling_fault(bytes, count, &faulty);
@@ -355,7 +364,8 @@ static bool build(builder *b, const uint8_t *bytes, uint64_t count) {
         return fail_at(b, faulty, fault);
     yaml_parser_t parser;
     if (yaml_parser_initialize(&parser) == 0)
-        return fail_at(b, 1, "out of memory");
+        firnc_out_of_memory(sizeof parser);
+    firnc_hold(delete_parser, &parser);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, bytes, count);
     bool good = true, end = false;
@@ -364,13 +374,18 @@ static bool build(builder *b, const uint8_t *bytes, uint64_t count) {
         if (yaml_parser_parse(&parser, &event) == 0) {
             const uint32_t began = (uint32_t)parser.context_mark.line + 1;
             const uint32_t line = parser.problem_mark.line > 0 ? (uint32_t)parser.problem_mark.line + 1 : began;
+            if (parser.error == YAML_MEMORY_ERROR)
+                firnc_out_of_memory(count);
             good = fail_at(b, line, firnc_yaml_fault(parser.problem, bytes, count, line, began));
             break;
         }
+        firnc_hold(delete_event, &event);
         good = take_event(b, &event);
         end = event.type == YAML_STREAM_END_EVENT;
+        firnc_let_go(delete_event, &event);
         yaml_event_delete(&event);
     }
+    firnc_let_go(delete_parser, &parser);
     yaml_parser_delete(&parser);
     return good;
 }

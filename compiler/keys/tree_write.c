@@ -5,6 +5,7 @@
 #include <yaml.h>
 
 #include "compiler/base/files.h"
+#include "compiler/base/landing.h"
 #include "compiler/base/text.h"
 #include "compiler/keys/tree.h"
 
@@ -51,14 +52,22 @@ static bool emit_document(yaml_emitter_t *emitter, const firnc_tree *root) {
            yaml_stream_end_event_initialize(&event) != 0 && yaml_emitter_emit(emitter, &event) != 0;
 }
 
+static void delete_emitter(void *emitter) {
+    yaml_emitter_delete(emitter);
+}
+
 bool firnc_tree_write(const firnc_tree *root, const char *head, const char *file) {
     firnc_growing_text out = {0};
     yaml_emitter_t emitter;
     if (yaml_emitter_initialize(&emitter) == 0)
-        return firnc_tree_fail(root, "out of memory");
+        firnc_out_of_memory(sizeof emitter);
+    firnc_hold(delete_emitter, &emitter);
     yaml_emitter_set_output(&emitter, take, &out);
     firnc_text_add(&out, head, strlen(head));
     bool good = emit_document(&emitter, root);
+    if (emitter.error == YAML_MEMORY_ERROR)
+        firnc_out_of_memory(out.length);
+    firnc_let_go(delete_emitter, &emitter);
     yaml_emitter_delete(&emitter);
     if (!good)
         return firnc_tree_fail(root, "cannot be written as YAML; give a recipe in plain text");

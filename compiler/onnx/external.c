@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "compiler/base/files.h"
+#include "compiler/base/landing.h"
 #include "compiler/onnx/import.h"
 
 #ifndef PATH_MAX
@@ -89,7 +90,9 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
     const bool there = file >= 0 && size >= bytes && size - bytes >= offset;
     if (there) {
         const firnc_input_state before = firnc_input_look(file);
+        firnc_hold_file(file);
         uint8_t *data = firnc_allocate(bytes + 1);
+        firnc_let_go_file(file);
         while (done < bytes) {
             const ssize_t got = pread(file, data + done, (size_t)(bytes - done), (off_t)(offset + done));
             if (got <= 0)

@@ -125,7 +125,7 @@ static const firnc_data_statistics *read_file(const char *file) {
     firnc_data_statistics *statistics = firnc_allocate(sizeof *statistics);
     const bool good = root != NULL ? read_root(file, root, statistics)
                                    : refuse(file, "is not a file of statistics: it is no JSON object");
-    cJSON_Delete(root);
+    firnc_json_delete(root);
     return good ? statistics : NULL;
 }
 

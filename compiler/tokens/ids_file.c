@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/base/landing.h"
 #include "compiler/base/text.h"
 
 enum {
@@ -187,10 +188,11 @@ bool firnc_ids_read_begin(firnc_ids_reader *reader, const char *name, uint32_t v
     reader->file = firnc_input_open(name, &size);
     if (reader->file < 0)
         return false;
+    firnc_hold_file(reader->file);
     reader->before = firnc_input_look(reader->file);
     if (begin(reader, size))
         return true;
-    close(reader->file);
+    firnc_ids_read_end(reader);
     return false;
 }
 
@@ -276,6 +278,8 @@ bool firnc_ids_read(firnc_ids_reader *reader, firnc_ids *ids) {
 }
 
 void firnc_ids_read_end(const firnc_ids_reader *reader) {
-    if (!reader->numbers)
-        close(reader->file);
+    if (reader->numbers)
+        return;
+    firnc_let_go_file(reader->file);
+    close(reader->file);
 }

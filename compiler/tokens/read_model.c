@@ -197,7 +197,7 @@ bool firnc_tokenizer_read_pair(firnc_tokenizer *tokenizer, const char *vocabular
     if (other)
         firnc_say("firnc: %s: is a tokenizer.json; give it by --tokenizer, without --merges", vocabulary);
     const bool good = json != NULL && !other && firnc_tokens_read_vocabulary(tokenizer, "", json, 0);
-    cJSON_Delete(json);
+    firnc_json_delete(json);
     if (!good || !firnc_tokens_check_ids(tokenizer) || !read_merges(tokenizer, merges))
         return false;
     add_end_of_text(tokenizer);

@@ -2,6 +2,7 @@
  * Every key is known or refused by name. */
 #include <string.h>
 
+#include "compiler/base/json.h"
 #include "compiler/tokens/document.h"
 #include "compiler/tokens/read.h"
 
@@ -307,6 +308,6 @@ bool firnc_tokenizer_read(firnc_tokenizer *tokenizer, const char *name) {
     *tokenizer = (firnc_tokenizer){.name = name};
     cJSON *json = firnc_tokens_json(name);
     const bool good = json != NULL && read_document(tokenizer, json);
-    cJSON_Delete(json);
+    firnc_json_delete(json);
     return good;
 }

@@ -90,7 +90,7 @@ static firnc_growing_text with_float32(const char *text, uint64_t count) {
 static bool widen_config(firnc_bytes *config, const char *file) {
     cJSON *json = firnc_json_parse((const char *)config->data, config->count, " \t\r\n");
     const bool parsed = json != NULL;
-    cJSON_Delete(json);
+    firnc_json_delete(json);
     if (!parsed)
         return firnc_weights_refuse(file, "is not one JSON object; give the file that save_pretrained wrote");
     const firnc_growing_text text = with_float32((const char *)config->data, config->count);

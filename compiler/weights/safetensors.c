@@ -296,7 +296,7 @@ bool firnc_safetensors_parse(firnc_safetensors *parsed, const char *file, const 
         return firnc_weights_refuse(file, "not a safetensors file: its header is not JSON; fetch or write it again");
     const firnc_bytes data = {bytes->data + LENGTH_BYTES + header_bytes, bytes->count - LENGTH_BYTES - header_bytes};
     const bool good = read_tensors(parsed, header, &data);
-    cJSON_Delete(header);
+    firnc_json_delete(header);
     return good;
 }
 

@@ -68,7 +68,7 @@ static bool read_index(shard_index *index, const firnc_bytes *bytes) {
                              "is no index of safetensors files, a JSON object with weight_map and metadata; give the "
                              "index or one file");
     good = good && read_entries(index, map);
-    cJSON_Delete(json);
+    firnc_json_delete(json);
     return good;
 }
 

@@ -224,12 +224,18 @@ static bool compile(run *r, const firnc_key *key, firnc_frozen *plan) {
     return (!trains && job->output_count == 0) || firnc_freeze_plan(graph, job, key, NULL, plan);
 }
 
+static void print_line(void *context, const char *line) {
+    (void)context;
+    fprintf(stderr, "%s\n", line);
+}
+
 int main(int argc, char **argv) {
     static run r;
     firnc_key key;
     firnc_frozen plan = {0};
     if (argc < 2)
         fail("onnx_run FOLDER [PARAMETER...]");
+    firnc_messages_by_default(print_line);
     r.folder = argv[1];
     r.parameters = argv + 2;
     if (!firnc_key_generate(&key))

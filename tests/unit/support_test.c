@@ -2,7 +2,10 @@
 #include "tests/unit/support_test.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "compiler/base/text.h"
 
 enum { TESTS_MAX = 128 }; /* of a program, which has at least one; cmocka skips the entries without a name */
 
@@ -53,9 +56,16 @@ static int after_each(void **state) {
     return run_fixture(SUPPORT_AFTER_EACH);
 }
 
+/* The compiler prints nothing by itself. */
+static void print_line(void *context, const char *line) {
+    (void)context;
+    fprintf(stderr, "%s\n", line);
+}
+
 int support_test_run(void) {
     if (count == 0)
         abort();
+    firnc_messages_by_default(print_line);
     for (size_t i = 0; i < count; i++) {
         tests[i].setup_func = before_each;
         tests[i].teardown_func = after_each;
