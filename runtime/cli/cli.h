@@ -221,10 +221,11 @@ typedef struct cli_session {
     uint8_t device_key[CLI_DEVICE_KEY_BYTES];
     uint8_t keys[CLI_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
     firn_identity identity;
-    bool confirmed;                   /* firn_confirm has been called */
-    firn_source source;               /* the data, each read of which is noted */
-    cli_numbers numbers;              /* of the run */
-    firn_host_names columns, targets; /* that the checkpoint was trained with, from the file beside it */
+    bool confirmed;      /* firn_confirm has been called */
+    firn_source source;  /* the data, each read of which is noted */
+    cli_numbers numbers; /* of the run */
+    /* That the checkpoint was trained with, from the file beside it: columns, targets and classes. */
+    firn_host_names columns, targets, classes;
 } cli_session;
 
 /* Loads, verifies and opens an eval plan that reads no data. *session may not be moved. */
@@ -328,7 +329,7 @@ bool cli_all_zero(const cli_session *session, uint32_t stream);
 /* Returns the file that it is wrong with. */
 const char *cli_rows_file(const cli_session *session, cli_rows rows);
 
-/* --- columns.c: which columns of tables are read --- */
+/* --- columns.c: which columns of tables are read, and what classes are called --- */
 
 struct cJSON;
 /* Writes JSON and a line feed as a file, whole, or leaves what was there. Returns CLI_OK or, after a message, CLI_FILE.
@@ -346,7 +347,11 @@ bool cli_columns_parse(firn_host_names *names, const struct cJSON *list);
 int cli_columns_find(cli_session *session, const cli_session *owner);
 /* Wants the columns of these names where no option chooses others. */
 void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, const cli_session *owner);
-/* Notes that an evaluation reads the columns of a table in their order, because no names of a training are known. */
+/* Refuses data whose classes have other names than those of the training, or the same in another order, if the plan
+ * reads labels. Returns CLI_OK or, after a message, CLI_FILE. */
+int cli_columns_compare_classes(const cli_session *session);
+/* Notes that an evaluation reads the columns of a table, or numbers classes, in their order, because no names of a
+ * training are known. */
 void cli_columns_note(const cli_session *session);
 /* Writes the names of a training beside its checkpoint; NULL: there is none. Returns CLI_OK or, after a message,
  * CLI_FILE. */
@@ -364,6 +369,8 @@ void cli_say_too_short(const cli_session *session, char *text, size_t size);
 void cli_note_twins(const cli_session *session);
 /* Notes labels that probably begin at 1. */
 void cli_note_first_class(const cli_session *session);
+/* Notes how classes are numbered whose labels are texts of tables, and classes without a name. */
+void cli_note_classes(const cli_session *session);
 /* Notes how many images there are of each class folder, and classes without any. */
 void cli_note_images(const cli_session *session);
 /* Notes files that are probably not the text as which a plan of windows reads them. */
@@ -676,6 +683,14 @@ int cli_print_digest(const uint8_t digest[32]);
 /* Flushes stdout. Returns CLI_OK if everything was written. */
 int cli_flush(void);
 
+/* --- classes.c: the names of classes of a session --- */
+
+/* Takes the names of --classes, which must be those that the checkpoint was trained with, or else the latter if they
+ * are as many as the classes and each may be a column beside `others`, which NULL ends. Returns CLI_OK or, after a
+ * message, CLI_FILE. Free them in any case, before the session.
+ */
+int cli_classes_find(cli_classes *classes, const cli_session *session, uint64_t count, const char *const *others);
+
 /* --- predict_text.c: the rows of a prediction for people --- */
 
 typedef enum cli_rows_kind { CLI_ROWS_CSV, CLI_ROWS_JSON } cli_rows_kind;
@@ -691,10 +706,10 @@ typedef struct cli_rows_form {
     bool pictured; /* each row is of an image, which has a file */
 } cli_rows_form;
 
-/* Finds out what the rows of an output have, as CSV or as JSON. Returns CLI_OK or, after a message, CLI_USAGE or
- * CLI_FILE. */
+/* Finds out what the rows of an output have, as CSV or as JSON, and the names of its classes, which the form refers to.
+ * Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
 int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
-                        const cli_classes *classes, cli_rows_kind kind);
+                        cli_classes *classes, cli_rows_kind kind);
 void cli_rows_csv_head(FILE *to, const cli_rows_form *form);
 /* Writes a row. False without a message if its label cannot be read. */
 bool cli_rows_put(FILE *to, const cli_rows_form *form, cli_rows_kind kind, uint64_t row, const float *values);

@@ -32,30 +32,38 @@ static void print_shape(const firn_data_layout *layout, bool bytes) {
     line("shape", text);
 }
 
-/* Prints how often each class stands in the labels. */
-static void print_counts(const firn_host_summary *summary) {
+/* Prints how often each class stands in the labels. names: of the classes, or none. */
+static void print_counts(const firn_host_summary *summary, const firn_host_names *names) {
     uint32_t shown = 0;
     printf("  %-19s", "counts");
-    for (uint32_t i = 0; i < summary->span && shown < COUNTS_SHOWN; i++)
-        if (summary->counts[i] != 0)
-            printf("%s%lld: %llu", shown++ == 0 ? "" : ", ", (long long)summary->first + i,
-                   (unsigned long long)summary->counts[i]);
+    for (uint32_t i = 0; i < summary->span && shown < COUNTS_SHOWN; i++) {
+        const long long class = (long long)summary->first + i;
+        if (summary->counts[i] == 0)
+            continue;
+        printf("%s%lld", shown++ == 0 ? "" : ", ", class);
+        if (class >= 0 && class < (long long)names->count) {
+            putchar(' ');
+            firn_host_print(stdout, names->list[class]);
+        }
+        printf(": %llu", (unsigned long long)summary->counts[i]);
+    }
     printf("%s\n", summary->classes > shown ? ", ..." : "");
 }
 
-static void print_classes(const firn_host_summary *summary) {
+static void print_classes(const firn_host_summary *summary, const firn_host_names *names) {
     char text[200];
     if (summary->counts == NULL)
         return;
     const long long first = (long long)summary->first, last = first + summary->span - 1;
     snprintf(text, sizeof text, "%lu, from %lld to %lld", (unsigned long)summary->classes, first, last);
     line("classes", text);
-    print_counts(summary);
+    print_counts(summary, names);
     if (first == 1 && last == (long long)summary->classes && last > 1)
         line("warning", "the classes begin at 1, and a plan numbers them from 0: save x - 1");
 }
 
-static bool print_numbers(const firn_host_file *file, bool labels) {
+/* names: of the classes of labels; NULL: the file has no labels */
+static bool print_numbers(const firn_host_file *file, const firn_host_names *names) {
     firn_host_summary summary;
     char text[200];
     const bool read = firn_host_file_summarise(file, &summary);
@@ -68,8 +76,8 @@ static bool print_numbers(const firn_host_file *file, bool labels) {
                  (unsigned long long)summary.numbers, (unsigned long long)summary.infinities);
         line("NaN", text);
     }
-    if (read && labels)
-        print_classes(&summary);
+    if (read && names != NULL)
+        print_classes(&summary, names);
     firn_host_summary_free(&summary);
     return read;
 }
@@ -87,6 +95,12 @@ static void print_class_folders(const firn_host_image_list *list) {
         line("warning", "all images are of one class");
 }
 
+/* The names that the numbers of labels have. Those of class folders are shown with the images. */
+static const firn_host_names *names_of_labels(const firn_host_data *data) {
+    static const firn_host_names none;
+    return firn_host_file_images(data->files[0].files[0]) != NULL ? &none : &data->classes;
+}
+
 static bool print_file(const firn_host_data *data, uint32_t index, uint32_t role) {
     const firn_host_stream *stream = &data->files[role];
     const firn_host_file *file = stream->files[index];
@@ -98,7 +112,7 @@ static bool print_file(const firn_host_data *data, uint32_t index, uint32_t role
     firn_host_file_describe(file, text, sizeof text);
     line("form", text);
     print_shape(layout, layout->format == FIRN_DATA_RAW);
-    if (!print_numbers(file, role == 1))
+    if (!print_numbers(file, role == 1 ? names_of_labels(data) : NULL))
         return false;
     if (role == 0)
         cli_tokens_print(data, index);
@@ -131,17 +145,15 @@ static bool open_without_plan(firn_host_data *data, const cli_options *options, 
     return firn_host_data_open(data, &wanted, options->data, options->data_count, options->labels, options->weights);
 }
 
-/* Writes the names of class folders, for --classes. */
+/* Writes the names of classes, for --classes. */
 static int write_classes(const firn_host_data *data, const cli_options *options) {
-    const firn_host_file *file = data->files[0].files[0];
-    const firn_host_image_list *list = firn_host_file_images(file);
     if (options->classes_output == NULL)
         return CLI_OK;
-    if (list != NULL && list->class_count != 0)
-        return cli_classes_write(options->classes_output, list->classes, list->class_count);
-    firn_host_fail(firn_host_file_name(file),
-                   "is no folder of class folders, whose names --classes-output writes; leave "
-                   "that out");
+    if (data->classes.count != 0)
+        return cli_classes_write(options->classes_output, data->classes.list, data->classes.count);
+    firn_host_fail(firn_host_file_name(data->files[0].files[0]),
+                   "is no folder of class folders, and has no labels that are names of classes, which --classes-output "
+                   "writes; leave that out");
     return CLI_USAGE;
 }
 
@@ -217,6 +229,7 @@ static int print_plan(const cli_session *session) {
     cli_note_twins(session);
     cli_note_first_class(session);
     cli_note_images(session);
+    cli_note_classes(session);
     if (cli_say_out_of_range(session, text, sizeof text) != NULL)
         return cli_error(session, FIRN_ERROR_DATA_RANGE);
     if (!cli_say_samples(session, text, sizeof text))

@@ -209,6 +209,30 @@ void cli_note_images(const cli_session *session) {
     }
 }
 
+/* Whether the labels are texts of tables. */
+static bool has_named_labels(const cli_session *session) {
+    return session->data.classes.count != 0 && session->data.source.stream_count > 1 &&
+           firn_host_file_images(session->data.files[0].files[0]) == NULL;
+}
+
+void cli_note_classes(const cli_session *session) {
+    const firn_host_names *classes = &session->data.classes;
+    firn_stream_info info;
+    char text[FILES_MOST * 64 + 100] = "";
+    size_t at = 0;
+    if (!has_named_labels(session) || firn_stream_at(&session->firn, 1, &info) != FIRN_OK)
+        return;
+    for (uint32_t i = 0; i < classes->count && i < FILES_MOST; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%lu %.40s", i == 0 ? "" : ", ", (unsigned long)i,
+                               classes->list[i]);
+    firn_host_note("%s: %lu class%s: %s%s", name_of(&session->data.files[1], 0), (unsigned long)classes->count,
+                   classes->count == 1 ? "" : "es", text, classes->count > FILES_MOST ? ", ..." : "");
+    const uint32_t limit = cli_label_classes(session, &info);
+    if (limit > classes->count)
+        firn_host_note("%s: %lu of the %lu classes of the plan have no name here", name_of(&session->data.files[1], 0),
+                       (unsigned long)(limit - classes->count), (unsigned long)limit);
+}
+
 /* Notes labels that begin at 1, although the plan has a class for each: then a class has no record. */
 void cli_note_first_class(const cli_session *session) {
     firn_stream_info info;
@@ -356,6 +380,7 @@ void cli_note_data(const cli_session *session) {
     cli_note_twins(session);
     cli_note_first_class(session);
     cli_note_images(session);
+    cli_note_classes(session);
     cli_columns_note(session);
     note_counts(session);
 }

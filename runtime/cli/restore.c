@@ -61,6 +61,8 @@ int cli_restore(cli_session *session) {
     int error = restore(session, &report);
     if (error != FIRN_OK)
         return refuse(session, error);
+    if (cli_columns_compare_classes(session) != CLI_OK) /* after the data themselves, which may be others */
+        return CLI_FILE;
     /* What is generated from is no data, and tokens come in chunks of another length than in training. */
     if (session->options->quiet || session->options->prompt != NULL)
         return CLI_OK;

@@ -611,6 +611,7 @@ void cli_session_end(cli_session *session) {
     cli_numbers_free(&session->numbers);
     firn_host_names_free(&session->columns);
     firn_host_names_free(&session->targets);
+    firn_host_names_free(&session->classes);
     firn_host_port_end(&session->port);
     firn_host_plan_unload(&session->plan);
     cli_report_free(&session->report);

@@ -142,6 +142,55 @@ int cli_classes_read(cli_classes *classes, const char *path) {
     return status;
 }
 
+static bool is_one_of(const char *name, const char *const *others) {
+    for (; *others != NULL; others++)
+        if (strcmp(name, *others) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses names of --classes that are not those of the training. One that the table needs for a column may have been
+ * changed. */
+static int compare(const cli_classes *classes, const cli_session *session, const char *const *others) {
+    const firn_host_names *trained = &session->classes;
+    for (uint32_t i = 0; i < classes->count && i < trained->count; i++)
+        if (strcmp(classes->names[i], trained->list[i]) != 0 && !is_one_of(trained->list[i], others)) {
+            firn_host_fail(classes->path,
+                           "line %lu is %.60s, and class %lu of the checkpoint is %.60s (%.300s" CLI_COLUMNS_ENDING
+                           "); leave out --classes, or give the names of the training in their order",
+                           (unsigned long)i + 1, classes->names[i], (unsigned long)i, trained->list[i],
+                           session->options->checkpoint);
+            return CLI_FILE;
+        }
+    return CLI_OK;
+}
+
+/* Takes the names of the training. */
+static void take(cli_classes *classes, const firn_host_names *trained) {
+    classes->names = firn_host_allocate(trained->count * sizeof *classes->names);
+    memcpy(classes->names, trained->list, trained->count * sizeof *classes->names);
+    classes->count = trained->count;
+}
+
+int cli_classes_find(cli_classes *classes, const cli_session *session, uint64_t count, const char *const *others) {
+    const firn_host_names *trained = &session->classes;
+    const int status = cli_classes_read(classes, session->options->classes);
+    if (status != CLI_OK || classes->path != NULL)
+        return status == CLI_OK ? compare(classes, session, others) : status;
+    if (trained->count == 0 || trained->count != count)
+        return CLI_OK;
+    for (uint32_t i = 0; i < trained->count; i++)
+        if (is_one_of(trained->list[i], others)) {
+            if (!session->options->quiet)
+                firn_host_note("the names of the classes are left out, because %s is the name of another column; "
+                               "--classes FILE gives it another name",
+                               trained->list[i]);
+            return CLI_OK;
+        }
+    take(classes, trained);
+    return CLI_OK;
+}
+
 int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of) {
     if (classes->path == NULL || classes->count == count)
         return CLI_OK;

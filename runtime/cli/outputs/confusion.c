@@ -46,7 +46,7 @@ int cli_confusion_check(const cli_session *session, cli_classes *classes) {
                                       "trainer.validate.metric=mean_per_class_accuracy, or mean_iou, dice or fbeta");
         return CLI_REFUSED;
     }
-    int status = cli_classes_read(classes, options->classes);
+    int status = cli_classes_find(classes, session, counts.classes, options->confusion != NULL ? others : &others[1]);
     if (status == CLI_OK)
         status = cli_classes_check(classes, counts.classes, "the metric");
     if (status == CLI_OK && options->confusion != NULL)

@@ -90,8 +90,6 @@ static int begin_table(table *table, const cli_session *session) {
     int status = choose_form(table, session->options);
     if (status == CLI_OK)
         status = find_output(session, &table->output);
-    if (status == CLI_OK)
-        status = cli_classes_read(&table->classes, session->options->classes);
     if (status != CLI_OK)
         return status;
     table->columns = table->output.bytes / sizeof(float) / session->info.samples;

@@ -57,16 +57,16 @@ static bool reads_images(const cli_session *session) {
 }
 
 int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,
-                        const cli_classes *classes, cli_rows_kind kind) {
+                        cli_classes *classes, cli_rows_kind kind) {
     static const char *const others[] = {"row", "file", "predicted", "class", "label", "label_class", NULL};
     *form = (cli_rows_form){.session = session, .output = *output, .classes = classes};
     form->columns = output->bytes / sizeof(float) / session->info.samples;
     if (is_of_classes(output))
         flatten(&form->output);
     form->judged = form->output.rank == 2 && is_of_classes(output);
-    const bool named = classes->path != NULL;
-    if (named && !form->judged) {
-        firn_host_fail(classes->path,
+    const char *names = session->options->classes;
+    if (names != NULL && !form->judged) {
+        firn_host_fail(names,
                        "the output %s has no classes; leave out --classes, or write logits or "
                        "probabilities of one class for each sample",
                        output->name);
@@ -76,10 +76,13 @@ int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const f
     form->pictured = reads_in_order(session) && reads_images(session);
     char of[220];
     snprintf(of, sizeof of, "the output %s", output->name);
-    const int status = cli_classes_check(classes, classes_of(form), of);
-    if (status != CLI_OK || kind != CLI_ROWS_CSV || form->columns == 1)
-        return status;
-    return cli_classes_check_columns(classes, others);
+    const bool heads = kind == CLI_ROWS_CSV && form->columns != 1; /* the names are those of columns, too */
+    int status = form->judged ? cli_classes_find(classes, session, classes_of(form),
+                                                 heads ? others : &others[sizeof others / sizeof *others - 1])
+                              : CLI_OK;
+    if (status == CLI_OK)
+        status = cli_classes_check(classes, classes_of(form), of);
+    return status == CLI_OK && heads ? cli_classes_check_columns(classes, others) : status;
 }
 
 /* The class of the largest number, of equals the first; of one number whether it is above that of no preference. -1: a

@@ -1,7 +1,9 @@
-/* Which columns of a table a model reads, by name. A plan that was made with statistics has the names in its report; of
- * any other, they are those of the table that is trained with. firn train writes them into a file beside the
- * checkpoint, CHECKPOINT.columns: JSON with the run and the data that they are of, and a hash of these members. So a
- * table whose columns stand in another order is read as the training's was, and a plan of other columns is refused. */
+/* Which columns of a table a model reads, and what its classes are, by name. A plan that was made with statistics has
+ * the names of columns in its report; of any other, they are those of the table that is trained with. Classes have
+ * names where the data that are trained with have class folders, or texts as labels. firn train writes all these names
+ * into a file beside the checkpoint, CHECKPOINT.columns: JSON with the run and the data that they are of, and a hash of
+ * these members. So a table whose columns stand in another order is read as the training's was, and a plan of other
+ * columns, or data of other classes, are refused. */
 #define _XOPEN_SOURCE 700
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -12,6 +14,8 @@
 
 #include "plan/signature.h"
 #include "runtime/cli/cli.h"
+
+#define LATER_DATA "later_data" /* member: the hashes of other data with which the run went on */
 
 enum { FILE_BYTES_MOST = 1 << 26 };
 
@@ -104,10 +108,24 @@ static bool has_hash(const cJSON *root, const char *name, const uint8_t hash[FIR
     return text != NULL && strcmp(text, wanted) == 0;
 }
 
+/* Returns true if the names are also those of data of this hash: of the first, or of data with which the run went on.
+ */
+static bool has_data(const cJSON *root, const uint8_t hash[FIRN_HASH_BYTES]) {
+    const cJSON *entry;
+    char wanted[65];
+    cli_hex(wanted, hash);
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(root, LATER_DATA)) {
+        const char *text = cJSON_GetStringValue(entry);
+        if (text != NULL && strcmp(text, wanted) == 0)
+            return true;
+    }
+    return has_hash(root, "data", hash);
+}
+
 static int refuse(const char *path, const char *what) {
     firn_host_fail(path,
-                   "%s; give the file that was written with the checkpoint, or remove it: then columns are read in "
-                   "their order",
+                   "%s; give the file that was written with the checkpoint, or remove it: then columns and classes "
+                   "are read in their order",
                    what);
     return CLI_FILE;
 }
@@ -143,9 +161,10 @@ static int parse(cli_session *session, const char *path, const char *text, uint6
     if (!cJSON_IsObject(root) ||
         !cli_columns_parse(&session->columns, cJSON_GetObjectItemCaseSensitive(root, "columns")) ||
         !cli_columns_parse(&session->targets, cJSON_GetObjectItemCaseSensitive(root, "targets")) ||
-        session->columns.count == 0)
+        !cli_columns_parse(&session->classes, cJSON_GetObjectItemCaseSensitive(root, "classes")) ||
+        session->columns.count + session->classes.count == 0)
         status = refuse(path, "is no list of the columns of a table");
-    else if (!has_hash(root, "run", header->run_hash) || (!planned && !has_hash(root, "data", header->data_hash)))
+    else if (!has_hash(root, "run", header->run_hash) || (!planned && !has_data(root, header->data_hash)))
         status = refuse(path, "has the columns of another checkpoint");
     else if (!is_as_written(root))
         status = refuse(path, "was changed after firn had written it");
@@ -178,8 +197,46 @@ int cli_columns_find(cli_session *session, const cli_session *owner) {
     return read_beside(session, options->checkpoint);
 }
 
+/* Whether the labels that are read are indices of names in the data. */
+static bool reads_classes(const cli_session *session) {
+    return session->data.source.stream_count > 1 && session->data.classes.count != 0;
+}
+
+int cli_columns_compare_classes(const cli_session *session) {
+    const firn_host_names *trained = &session->classes, *here = &session->data.classes;
+    uint32_t i = 0;
+    if (!reads_classes(session) || trained->count == 0)
+        return CLI_OK;
+    while (i < trained->count && i < here->count && strcmp(trained->list[i], here->list[i]) == 0)
+        i++;
+    if (i == trained->count && i == here->count)
+        return CLI_OK;
+    firn_host_fail(firn_host_file_name(session->data.files[0].files[0]),
+                   "its class %lu is %.60s, and that of the checkpoint is %.60s (%.300s" CLI_COLUMNS_ENDING
+                   "), so that labels would mean other classes; give data with the %lu classes of the training, by the "
+                   "same names",
+                   (unsigned long)i, i < here->count ? here->list[i] : "not there",
+                   i < trained->count ? trained->list[i] : "not there", session->options->checkpoint,
+                   (unsigned long)trained->count);
+    return CLI_FILE;
+}
+
+/* Notes that the classes of an evaluation are numbered by its own data. */
+static void note_classes(const cli_session *session) {
+    const cli_options *options = session->options;
+    char list[300];
+    if (!reads_classes(session) || !session->info.eval || session->config.owner != NULL ||
+        options->checkpoint == NULL || session->classes.count != 0)
+        return;
+    firn_host_names_say(&session->data.classes, list, sizeof list);
+    firn_host_note("%s has no names of classes beside it (" CLI_COLUMNS_ENDING
+                   "), so the classes are numbered in their order here: %s",
+                   options->checkpoint, list);
+}
+
 void cli_columns_note(const cli_session *session) {
     const cli_options *options = session->options;
+    note_classes(session);
     const bool named = session->report.columns.count != 0 || session->columns.count != 0;
     if (named || !session->info.eval || session->config.owner != NULL || options->checkpoint == NULL ||
         options->columns != NULL || session->data.features.count == 0)
@@ -205,10 +262,20 @@ void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, cons
     const bool chosen = (owner != NULL && columns == &owner->data.features) ||
                         (options->resume && !options->allow_other_data && columns == &session->columns);
     wanted->features = chosen && options->columns != NULL ? NULL : columns;
+    wanted->classes = owner != NULL ? &owner->data.classes : &session->classes;
     wanted->targets = !labelled || (chosen && options->target != NULL) ? NULL : targets;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
+
+/* Adds the hash of the members that are there. False after a message. */
+static bool seal(cJSON *root) {
+    char hash[65];
+    if (hash_members(root, hash) && cJSON_AddStringToObject(root, "sha256", hash) != NULL)
+        return true;
+    firn_host_fail("memory", "%s", strerror(ENOMEM));
+    return false;
+}
 
 /* Returns the names and what they belong to, or NULL after a message. */
 static cJSON *make(const cli_session *session) {
@@ -221,12 +288,32 @@ static cJSON *make(const cli_session *session) {
     cJSON_AddStringToObject(root, "data", data);
     add_names(root, "columns", planned ? &session->report.columns : &session->data.features);
     add_names(root, "targets", planned ? &session->report.targets : &session->data.targets);
-    char hash[65];
-    if (hash_members(root, hash) && cJSON_AddStringToObject(root, "sha256", hash) != NULL)
+    add_names(root, "classes", &session->data.classes);
+    if (seal(root))
         return root;
-    firn_host_fail("memory", "%s", strerror(ENOMEM));
     cJSON_Delete(root);
     return NULL;
+}
+
+/* Says in the file of a run that goes on with other data that its names are also those of the latter: the next
+ * checkpoint has their hash. The file was read before, and is as it was written. */
+static int extend(const cli_session *session, const char *path) {
+    uint64_t count;
+    char data[65], *text = read_text(path, &count);
+    cJSON *root = text != NULL ? cJSON_ParseWithLength(text, (size_t)count) : NULL;
+    int status = text != NULL ? CLI_OK : CLI_FILE;
+    if (root != NULL && !has_data(root, session->data.sha256)) {
+        cJSON *list = cJSON_GetObjectItemCaseSensitive(root, LATER_DATA);
+        cJSON_DeleteItemFromObjectCaseSensitive(root, "sha256");
+        if (list == NULL)
+            list = cJSON_AddArrayToObject(root, LATER_DATA);
+        cli_hex(data, session->data.sha256);
+        cJSON_AddItemToArray(list, cJSON_CreateString(data));
+        status = seal(root) ? cli_json_write(path, root) : CLI_FILE;
+    }
+    cJSON_Delete(root);
+    free(text);
+    return status;
 }
 
 /* Refuses what has the name of a list of columns and is none that firn wrote, before it is replaced or removed. */
@@ -239,7 +326,8 @@ static int check_own(const char *path) {
     cJSON *root = text != NULL ? cJSON_ParseWithLength(text, (size_t)count) : NULL;
     const bool own = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(root, "run")) &&
                      cJSON_IsString(cJSON_GetObjectItemCaseSensitive(root, "data")) &&
-                     cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "columns"));
+                     (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "columns")) ||
+                      cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "classes")));
     if (!own && (text != NULL || !S_ISREG(status.st_mode)))
         firn_host_fail(path, "is no list of columns that firn wrote, and has the name of the one beside the "
                              "checkpoint; move it away, or give the checkpoint another name");
@@ -255,10 +343,11 @@ int cli_columns_keep(const cli_session *session, const char *checkpoint) {
     cJSON *root = NULL;
     const bool there = is_there(path);
     const bool kept = there && session->options->resume; /* it is that of the run, as it was found */
-    int status = kept ? CLI_OK : check_own(path);
+    int status = kept ? extend(session, path) : check_own(path);
     if (kept || status != CLI_OK) {
         /* nothing is changed */
-    } else if (session->data.features.count != 0 || session->report.columns.count != 0) {
+    } else if (session->data.features.count != 0 || session->report.columns.count != 0 ||
+               session->data.classes.count != 0) {
         root = make(session);
         status = root != NULL ? cli_json_write(path, root) : CLI_FILE;
     } else if (there && !firn_host_remove(path)) { /* left by a checkpoint that is not there any more */

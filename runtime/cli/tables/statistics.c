@@ -50,7 +50,9 @@ static bool open_data(firn_host_data *data, const cli_options *options) {
             return firn_host_refuse_raw(firn_host_file_name(data->files[s].files[0]), layout,
                                         firn_host_file_kind(data->files[s].files[0]));
         wanted.streams[s].record_elements = firn_data_record_elements(layout);
-        wanted.streams[s].element = s == 0 && layout->element == FIRN_UINT8 ? FIRN_UINT8 : FIRN_FLOAT32;
+        wanted.streams[s].element = s == 0 && layout->element == FIRN_UINT8 ? FIRN_UINT8
+                                    : s == 1 && data->classes.count != 0    ? FIRN_INT32
+                                                                            : FIRN_FLOAT32;
     }
     if (!opened)
         return false;
@@ -112,8 +114,13 @@ static bool begin_part(part *part, const firn_host_data *data, uint32_t stream, 
 
 static double number_at(uint8_t type, const uint8_t *bytes, uint32_t index) {
     float value;
+    int32_t integer;
     if (type == FIRN_UINT8)
         return bytes[index];
+    if (type == FIRN_INT32) {
+        memcpy(&integer, bytes + (size_t)index * sizeof integer, sizeof integer);
+        return integer;
+    }
     memcpy(&value, bytes + (size_t)index * sizeof value, sizeof value);
     return (double)value;
 }

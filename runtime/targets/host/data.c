@@ -399,6 +399,16 @@ static bool finish_all(const firn_host_data *data, const firn_host_wanted *wante
     return true;
 }
 
+/* Numbers classes that are texts, and keeps the names of classes. */
+static bool name_classes(firn_host_data *data, const firn_host_wanted *wanted) {
+    const firn_host_image_list *images = &data->files[0].files[0]->images;
+    if (data->files[1].count != 0 && images->class_count != 0)
+        firn_host_names_copy(&data->classes, &(firn_host_names){images->classes, images->class_count});
+    else
+        return firn_host_classes_join(data, wanted);
+    return true;
+}
+
 bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, const char *const *paths,
                          uint32_t path_count, const char *labels, const char *weights) {
     *data = (firn_host_data){0};
@@ -409,7 +419,7 @@ bool firn_host_data_open(firn_host_data *data, const firn_host_wanted *wanted, c
         return firn_host_fail(labels,
                               "labels are given twice, because the class folders of %s are labels; leave one out",
                               data->files[0].files[0]->name);
-    if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) ||
+    if (!add_path(data, wanted, 1, labels) || !add_path(data, wanted, 2, weights) || !name_classes(data, wanted) ||
         (!wanted->only_looks && !pair(data, wanted)) || !finish_all(data, wanted))
         return false;
     for (uint32_t s = 0; s < wanted->stream_count; s++)
@@ -475,5 +485,6 @@ void firn_host_data_close(firn_host_data *data) {
     free(data->names);
     firn_host_names_free(&data->features);
     firn_host_names_free(&data->targets);
+    firn_host_names_free(&data->classes);
     *data = (firn_host_data){0};
 }

@@ -157,6 +157,7 @@ void firn_host_file_close(firn_host_file *file) {
         close(file->descriptor);
     firn_host_unpack_end(file->packed);
     free_images(&file->images);
+    firn_host_names_free(&file->classes);
     free(file->memory);
     free(file->name);
     free(file);

@@ -44,6 +44,7 @@ struct firn_host_file {
     uint8_t digest[32];          /* of the line of the data hash */
     uint64_t rounded;            /* numbers that are others as float32 */
     firn_host_image_list images; /* no image: count is 0 */
+    firn_host_names classes;     /* of the labels of a table, which are their indices; none: the labels are numbers */
 };
 
 /* --- contents (data_file.c) --------------------------------------------------------------------------------------- */

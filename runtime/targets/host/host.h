@@ -298,6 +298,10 @@ typedef struct firn_host_names {
 } firn_host_names;
 
 void firn_host_names_free(firn_host_names *names);
+/* Makes a copy; `to` has no names before. */
+void firn_host_names_copy(firn_host_names *to, const firn_host_names *from);
+/* Writes the first names, for a message. */
+void firn_host_names_say(const firn_host_names *names, char *text, size_t size);
 
 /* What a plan reads, and which parts of the files. */
 typedef struct firn_host_wanted {
@@ -312,6 +316,9 @@ typedef struct firn_host_wanted {
      * so that their order in the file does not count; NULL or none: all but the target, and none. A table without a
      * header is then refused. `columns` and `target` may choose these columns only, of a table with a header. */
     const firn_host_names *features, *targets;
+    /* The names of the classes that the model was trained with, in their order: each label of a table whose target is
+     * an integer must be one of them. NULL or none: texts of such a column are classes in natural order. */
+    const firn_host_names *classes;
     firn_host_header header;
     bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-weights, as messages call them */
     bool shared;  /* the run reads --data and --eval-data; members, columns, target, header and resize hold for both */
@@ -398,7 +405,8 @@ typedef struct firn_host_data {
     firn_host_stream files[FIRN_HOST_STREAMS];
     char *names;                       /* of the columns of the first table; NULL: there is none */
     firn_host_names features, targets; /* names of the columns that are read of tables; none without a header */
-    bool by_bytes;                     /* the files of folders are in the order of the bytes of their names */
+    firn_host_names classes; /* of the labels: class folders, or texts of a column; none: labels are numbers alone */
+    bool by_bytes;           /* the files of folders are in the order of the bytes of their names */
     uint8_t sha256[32]; /* SHA-256 of a list with one line for each file in order: "data ", "labels " or "weights ",
                            then in hexadecimal the SHA-256 of its contents (uncompressed), or of what its numbers
                            become if they are converted (runtime/DATA.md) */

@@ -65,6 +65,11 @@ static bool refuse_structure(const reading *r) {
                           (unsigned long long)r->cells.line, r->cells.fault, r->cells.mend);
 }
 
+/* Whether a text has only what numbers are written with, as one with a decimal comma. */
+static bool is_like_number(const char *text) {
+    return strspn(text, "0123456789,.-+ ") == strlen(text);
+}
+
 /* Refuses a cell that is no number. */
 static bool refuse_text(const reading *r, uint64_t row, uint64_t line, uint32_t column) {
     const char *text = r->cells.text;
@@ -76,7 +81,7 @@ static bool refuse_text(const reading *r, uint64_t row, uint64_t line, uint32_t 
     if (cell == FIRN_HOST_CELL_INFINITE)
         return refuse_cell(r, row, line, column, "the value is infinite", "mend it, or leave the row out");
     snprintf(what, sizeof what, "'%.60s' is no number", text);
-    if (strspn(text, "0123456789,.-+ ") == strlen(text) && strchr(text, ',') != NULL)
+    if (is_like_number(text) && strchr(text, ',') != NULL)
         return refuse_cell(r, row, line, column, what,
                            "write a point for the decimal comma, and nothing between thousands");
     return refuse_cell(r, row, line, column, what,
@@ -420,14 +425,88 @@ static bool put_integer(const reading *r, const cell *cell) {
     return refuse_cell(r, cell->row, cell->line, cell->column, what, mend);
 }
 
+/* --- labels that are names ---------------------------------------------------------------------------------------- */
+
+/* Whether the cells of a matrix may name classes: it is the one column of labels, and no plan reads real numbers of it.
+ */
+static bool may_name(const reading *r, const firn_host_matrix *matrix) {
+    const bool labels = matrix == &r->table->targets || r->stream == 1;
+    const bool planned = r->wanted->streams[1].record_elements != 0;
+    return labels && matrix->columns == 1 && (!planned || matrix->how.to != FIRN_FLOAT32);
+}
+
+/* Refuses a cell because the labels of the first record are of the other kind. */
+static bool refuse_mixture(const reading *r, const cell *cell, bool number) {
+    char what[250];
+    snprintf(what, sizeof what,
+             number ? "'%.60s' is a number, and the label of the first record is a name"
+                    : "'%.60s' is a name, and the label of the first record is a number",
+             r->cells.text);
+    return refuse_cell(r, cell->row, cell->line, cell->column, what,
+                       "write all classes as numbers from 0, or all as names");
+}
+
+/* Refuses a name that is none of those of the training, or is one more than there may be. */
+static bool refuse_name_of_class(const reading *r, const cell *cell, uint32_t most) {
+    const bool known = firn_host_classes_known(r->wanted);
+    const firn_host_names *names = known ? r->wanted->classes : &cell->matrix->classes.names;
+    char list[300], what[500];
+    firn_host_names_say(names, list, sizeof list);
+    if (known)
+        snprintf(what, sizeof what, "'%.60s' is none of the %lu classes that the model was trained with: %s",
+                 r->cells.text, (unsigned long)names->count, list);
+    else
+        snprintf(what, sizeof what, "'%.60s' is one more than the %lu classes that %s: %s", r->cells.text,
+                 (unsigned long)most, r->wanted->streams[1].limit != 0 ? "the plan has" : "may have names", list);
+    return refuse_cell(r, cell->row, cell->line, cell->column, what,
+                       known ? "mend the value, or leave the row out" : "mend the value, or change the recipe");
+}
+
+/* Puts the index of a class. Classes of a training have their indices there, others those at which they were met. */
+static bool put_name(const reading *r, const cell *cell) {
+    const firn_host_wanted *wanted = r->wanted;
+    const bool known = firn_host_classes_known(wanted);
+    const uint32_t limit = wanted->streams[1].limit - (wanted->streams[1].limit != 0 && wanted->unclassed);
+    const uint32_t most = limit != 0 && limit < FIRN_HOST_CLASSES_MOST ? limit : FIRN_HOST_CLASSES_MOST;
+    firn_host_classes *classes = &cell->matrix->classes;
+    const bool empty = classes->names.count == 0;
+    for (uint32_t i = 0; known && empty && i < wanted->classes->count; i++)
+        (void)firn_host_classes_index(classes, wanted->classes->list[i], UINT32_MAX);
+    const uint32_t index = firn_host_classes_index(classes, r->cells.text, known ? 0 : most);
+    if (index == FIRN_HOST_NO_CLASS)
+        return refuse_name_of_class(r, cell, most);
+    memcpy(cell->element, &index, firn_type_bytes(cell->matrix->how.to)); /* a host of firn is little-endian */
+    return true;
+}
+
+/* Finds out whether the labels are names or numbers. Without a plan names become int32, as labels of a plan are. */
+static void find_labels(const reading *r, firn_host_matrix *matrix) {
+    const bool named = firn_host_cell_of(r->cells.text) == FIRN_HOST_CELL_TEXT || firn_host_classes_known(r->wanted);
+    matrix->labels = named ? FIRN_HOST_LABELS_NAMES : FIRN_HOST_LABELS_NUMBERS;
+    if (named && r->wanted->streams[1].record_elements == 0)
+        matrix->how.to = FIRN_INT32;
+}
+
 /* Puts the cell that was read last into its matrix. row, line: where it began. */
 static bool put_cell(const reading *r, uint32_t column, uint64_t row, uint64_t line) {
     if (r->place[column] == NO_COLUMN)
         return true;
     firn_host_matrix *matrix = r->target[column] ? &r->table->targets : &r->table->features;
+    const firn_host_cell kind = firn_host_cell_of(r->cells.text);
+    const bool known = firn_host_classes_known(r->wanted);
+    const bool value = kind == FIRN_HOST_CELL_TEXT || kind == FIRN_HOST_CELL_NUMBER || known;
+    if (value && matrix->labels == FIRN_HOST_LABELS_OPEN && may_name(r, matrix))
+        find_labels(r, matrix);
     const uint64_t index = (matrix->rows - 1) * matrix->columns + r->place[column];
     const cell cell = {row, line, column, matrix, matrix->elements + index * firn_type_bytes(matrix->how.to)};
-    if (firn_host_cell_of(r->cells.text) != FIRN_HOST_CELL_NUMBER)
+    if (matrix->labels == FIRN_HOST_LABELS_NAMES && value) {
+        if (kind == FIRN_HOST_CELL_NUMBER && !known)
+            return refuse_mixture(r, &cell, true);
+        return put_name(r, &cell);
+    }
+    if (matrix->labels == FIRN_HOST_LABELS_NUMBERS && kind == FIRN_HOST_CELL_TEXT && !is_like_number(r->cells.text))
+        return refuse_mixture(r, &cell, false);
+    if (kind != FIRN_HOST_CELL_NUMBER)
         return refuse_text(r, row, line, column);
     return matrix->how.to == FIRN_FLOAT32 ? put_float(r, &cell) : put_integer(r, &cell);
 }
@@ -565,6 +644,8 @@ bool firn_host_table_read(firn_host_table *table, const firn_host_file *file, co
 void firn_host_table_free(firn_host_table *table) {
     free(table->features.elements);
     free(table->targets.elements);
+    firn_host_classes_free(&table->features.classes);
+    firn_host_classes_free(&table->targets.classes);
     free(table->names);
     firn_host_names_free(&table->read);
     firn_host_names_free(&table->named);
@@ -586,4 +667,6 @@ void firn_host_table_give(firn_host_file *file, firn_host_matrix *matrix) {
     file->form = FIRN_HOST_FORM_TABLE;
     firn_host_file_replace(file, matrix->elements, matrix->bytes);
     matrix->elements = NULL;
+    file->classes = matrix->classes.names;
+    matrix->classes.names = (firn_host_names){0};
 }
