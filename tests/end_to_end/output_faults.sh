@@ -2,7 +2,8 @@
 # The table of runtime/FAULTS.md for files that a program writes at once: predictions, matrices, converted data, names of
 # classes, counters, exports, plans, sets of plans, signatures, images, C sources, weights, tokens. Each call of the system
 # that writes them fails, and the process is killed at each; the disk is full, the folder is read-only, nobody reads what is
-# printed. The file then is the one before or the new one, a set of files is of one call, and the next call works.
+# printed. The file then is the one before or the new one, a set of files is of one call, and the next call works. The
+# names of columns and classes beside a checkpoint are swept with the training that writes them.
 # Checkpoint and log are in cli_faults.sh, the best state in validation_faults.sh, studies in compare.sh and tune.sh.
 #
 # Needs: python
@@ -390,6 +391,71 @@ writes ids firnc 1 141 ids.npy ids.npy.tokenizer
 writes raw firnc 1 141 ids.bin ids.bin.tokenizer
 writes decoded firnc 0 0 text
 
+# --- names beside a checkpoint ------------------------------------------------------------------------------------------
+
+# A training writes CHECKPOINT.columns before its first step, and one that goes on with other data adds their hash to it.
+# Whatever fails, no checkpoint is without its names, and the names are those before or the new ones, never half of them.
+sed 's/^0/1/' table.csv >later.csv
+learn() { ./firn train train.plan --pub key.pub.pem $data --checkpoint put/ckpt --threads 1 --quiet --steps 1; }
+go_on() {
+    ./firn train train.plan --pub key.pub.pem --data later.csv --target-column y --checkpoint put/ckpt --threads 1 --quiet \
+        --resume --allow-other-data --steps 1
+}
+# begin COMMAND: the folder put, as it is before the command
+begin() {
+    rm -rf put
+    mkdir put
+    [ "$1" = learn ] || cp first/ckpt first/ckpt.columns put
+}
+# names_are NAME COMMAND: those before the command, or those behind it; and the state can be read
+names_are() {
+    if [ -e put/ckpt.columns ]; then
+        cmp -s put/ckpt.columns new/ckpt.columns || { [ "$2" = go_on ] && cmp -s put/ckpt.columns first/ckpt.columns; } ||
+            fail "$1: names that are neither those before nor the new ones"
+    fi
+    [ -e put/ckpt ] || return 0
+    [ -e put/ckpt.columns ] || fail "$1: a checkpoint without its names"
+    expect "$1, a prediction" 0 "" ./firn predict logits.plan --pub key.pub.pem --checkpoint put/ckpt --data table.csv \
+        --threads 1 --quiet -o rows.csv
+}
+# keeps COMMAND: each call of it that writes fails, and the process is killed there
+keeps() {
+    begin "$1"
+    expect "$1" 0 "" "$1"
+    rm -rf new
+    mv put new
+    for kind in 28 5 0; do # ENOSPC, EIO, a kill
+        at=0
+        rm -f fired
+        until [ $at -gt 0 ] && [ ! -e fired ]; do
+            at=$((at + 1))
+            begin "$1"
+            rm -f fired
+            status=0
+            LD_PRELOAD=./faults.so FAULT_AT=$at FAULT_ERROR=$kind FAULT_FIRED=fired "$1" >out 2>err || status=$?
+            what="$1, error $kind of call $at"
+            case $kind:$status in
+            *:0 | 0:137) ;;
+            *:1) grep -q "^firn: .*; \|cannot" err || fail "$what: no message" ;;
+            *) fail "$what: exit $status" ;;
+            esac
+            names_are "$what" "$1"
+            case $kind in 0) ;; *) [ ! -e put/ckpt.columns.tmp ] || fail "$what: a temporary file is left" ;; esac
+            [ $status -eq 0 ] || { [ "$1" = learn ] && [ -e put/ckpt ]; } || {
+                expect "$what, again" 0 "" "$1"
+                names_are "$what, again" "$1"
+            }
+        done
+        [ $at -gt 8 ] || fail "$1: only $at calls: is this test looking?"
+    done
+}
+if takes_next; then
+    keeps learn
+    rm -rf first
+    mv new first
+    keeps go_on
+fi
+
 # --- inputs that change while they are read -----------------------------------------------------------------------------
 
 # A library that appends a byte to the file GROWS behind the first read of it.
@@ -461,6 +527,7 @@ printed "what a plan holds" firnc ./firnc inspect train.plan
 printed "a schedule" firnc ./firnc schedule recipe.yaml
 printed "a plan as C" firnc ./firnc export train.plan --array
 printed "tokens as text" firnc ./firnc tokens --decode ids.npy --vocabulary vocab.json --merges merges.txt
+printed "the ids of a text" firnc ./firnc tokens --text "a text" -o - --vocabulary vocab.json --merges merges.txt
 printed "a number of tokens" firnc ./firnc tokens --count text.txt --vocabulary vocab.json --merges merges.txt
 
 cd "$root"
