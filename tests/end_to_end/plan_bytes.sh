@@ -105,6 +105,15 @@ everything() {
     variant $mlp train "init.optimizer={Rprop: {}}"
     variant $gpt2 train 'init.schedulers=[{ConstantLR: {learning_rate: 0.1}}, {LinearWD: {initial_val: 0, end_val: 0.1, total_iters: 3}}]'
     variant $gpt2 train init.precision.gradient_type=float32
+    tree="init.loop.micro_batch_order=tree"
+    for micro_batches in 2 7 8; do # one level of the tree, and three, whole or not
+        variant $gpt2 train $tree fit.train_dataloader.batch_size=$micro_batches fit.train_dataloader.micro_batch_size=1
+    done
+    variant $gpt2 train $tree fit.train_dataloader.batch_size=6 fit.train_dataloader.micro_batch_size=2 \
+        init.precision.fp16_type=float16 init.precision.loss_scaling_factor=dynamic
+    variant $mlp train $tree fit.train_dataloader.batch_size=6 fit.train_dataloader.micro_batch_size=2 init.model.ignore_index=3
+    variant compiler/recipes/small_resnet8.yaml train $tree fit.train_dataloader.batch_size=6 \
+        fit.train_dataloader.micro_batch_size=2
     variant $gpt2 train init.precision.loss_scaling_factor=8 init.precision.max_gradient_norm=null
     variant $gpt2 train init.precision.max_gradient_norm=null init.precision.max_gradient_value=3
     variant $gpt2 train 'init.precision.float32_layers=["transformer.h.1.*"]'
