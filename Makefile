@@ -72,7 +72,10 @@ TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtim
 IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
 HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
-FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/manual/*.c runtime/program/*.c))
+FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/report/*.c runtime/manual/*.c runtime/program/*.c))
+# The page of firn report, which becomes a part of the program.
+PAGE_FILES := $(addprefix runtime/report/,page.html page.css page.js)
+PAGE := $(BUILD)/report/page_parts.o
 # What firn-mpi has beside them: steps that several processes share, and MPI, which only that program needs.
 RANKS_SOURCES := $(wildcard runtime/ranks/*.c)
 MPI_SOURCES := $(wildcard runtime/mpi/*.c)
@@ -203,6 +206,14 @@ $(ONNX_READER): $(BUILD)/onnx/onnx.pb-c.c $(BUILD)/flags
 	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
 $(call object,$(ONNX_SOURCES) tests/unit/test_onnx_ops.c): private CFLAGS += $(ONNX_FLAGS)
 $(call object,$(ONNX_SOURCES) tests/unit/test_onnx_ops.c): | $(BUILD)/onnx/onnx.pb-c.c
+
+$(BUILD)/report/page_parts.c: runtime/report/embed $(PAGE_FILES)
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)runtime/report/embed $(PAGE_FILES) >$@
+$(PAGE): $(BUILD)/report/page_parts.c $(BUILD)/flags
+	$(call say,$@)
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w $(CFLAGS_EXTRA) -c $< -o $@
 
 # Links the signature check and its mbedTLS into one object that exports only firn_*, because firnc has another build of
 # mbedTLS, for signing.
@@ -356,7 +367,7 @@ $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $
 $(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o $(ONNX_READER)
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
-$(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES) $(RANKS_SOURCES))
+$(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES) $(RANKS_SOURCES)) $(PAGE)
 $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/support.a:
 	$(call say,$@)
 	@mkdir -p $(@D)
@@ -367,7 +378,7 @@ $(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
 
-$(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
+$(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(PAGE) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ $(HOST_LIBRARIES) -lm
 
@@ -375,7 +386,7 @@ $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) 
 MPICC ?= mpicc
 MPI_FLAGS = $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile 2>/dev/null))
 $(call object,runtime/mpi/transport.c): private CFLAGS += $(MPI_FLAGS)
-$(BUILD)/firn-mpi: $(call object,$(MPI_SOURCES) $(RANKS_SOURCES) $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
+$(BUILD)/firn-mpi: $(call object,$(MPI_SOURCES) $(RANKS_SOURCES) $(FIRN_SOURCES)) $(PAGE) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ $(HOST_LIBRARIES) $(shell $(MPICC) --showme:link) -lm
 

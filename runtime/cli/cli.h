@@ -59,6 +59,8 @@ typedef struct cli_options {
     const char *axis; /* data-statistics: each, last, first or all; NULL: not given */
     uint32_t held_out_per_mille;
     bool held_out_given;
+    const char *profile; /* train: the output; report: what train wrote */
+    const char *matrix;  /* report: what eval --confusion wrote */
     const char *labels, *weights, *checkpoint, *log, *counter, *output, *labels_output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
@@ -228,6 +230,8 @@ typedef struct cli_session {
     firn_host_names columns, targets, classes;
 } cli_session;
 
+/* Loads, verifies and opens a plan of either mode, and no data. *session may not be moved. */
+int cli_session_begin_plan(cli_session *session, const cli_options *options);
 /* Loads, verifies and opens an eval plan that reads no data. *session may not be moved. */
 int cli_session_begin_alone(cli_session *session, const cli_options *options);
 /* Loads, verifies and opens the plan, checks its mode, and opens the data; a decode plan has none and is refused. */
@@ -256,6 +260,31 @@ int cli_exit_code(int error);
 
 /* Stores which parts of the data files are wanted: members of archives, and columns of tables. */
 void cli_want_parts(firn_host_wanted *wanted, const cli_options *options);
+
+/* --- outputs/profile.c: how long each op takes --- */
+
+typedef struct cli_profile {
+    cli_session *session;
+    const char *path;   /* NULL: nothing is measured, and the functions below do nothing */
+    firn_source source; /* the session's, before its reads were measured */
+    double *times;      /* of the calls of a step, in seconds */
+    uint64_t room, calls;
+    double begun, mark; /* of the step, and of the last op or read */
+    double *seconds;    /* of each op of the plan, over all steps */
+    uint32_t ops;
+    uint64_t steps, unmeasured; /* unmeasured: steps whose calls are not those of the plan's ops */
+    double step_seconds, data_seconds, data_seconds_of_step;
+} cli_profile;
+
+/* Begins to measure an open training where --profile asks for it. Returns CLI_OK or, after a message, another exit
+ * code. *profile may not be moved. */
+int cli_profile_begin(cli_profile *profile, cli_session *session);
+/* Call them before and after each step. done: the step ran to its end. */
+void cli_profile_begin_step(cli_profile *profile);
+void cli_profile_end_step(cli_profile *profile, bool done, bool skipped);
+/* Writes the times, if a step was measured. Returns CLI_OK or, after a message, CLI_FILE. */
+int cli_profile_write(const cli_profile *profile);
+void cli_profile_end(cli_profile *profile);
 
 /* --- steps.c: what one process does alone, and firn-mpi with all ranks --- */
 
@@ -667,6 +696,13 @@ int cli_data_statistics(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 int cli_flash(const cli_options *options);
+int cli_report_page(const cli_options *options); /* runtime/report */
+int cli_plot(const cli_options *options);        /* likewise */
+
+/* --- runtime/report/units.c: what a loss is measured in --- */
+
+/* Stores what the loss of the plan is, such as "cross-entropy", and its unit, such as "nats per byte", or "". */
+void cli_loss_words(const cli_session *session, const char **loss, const char **unit);
 
 /* --- overview.c: what firn data says of columns and tokens --- */
 

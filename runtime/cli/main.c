@@ -18,6 +18,8 @@ static const struct {
                 {"generate", cli_generate, true},
                 {"export", cli_export, false},
                 {"digest", cli_digest, true},
+                {"report", cli_report_page, false},
+                {"plot", cli_plot, false},
                 {"flash", cli_flash, false}};
 
 /* "firn help ..." or "firn [COMMAND ...] --help"; -h is --help. */

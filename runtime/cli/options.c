@@ -17,6 +17,9 @@ enum {
     DATA = 64,
     GENERATE = 128,
     STATISTICS = 256,
+    REPORT = 512,
+    PLOT = 1024,
+    FILES = DATA | STATISTICS | REPORT | PLOT, /* whose operands are any number of files */
     RUN = TRAIN | EVAL | PREDICT,
     OPEN = RUN | GENERATE, /* what opens a plan, with data or without */
     READ = RUN | DATA,
@@ -72,6 +75,18 @@ static const struct {
       .text = "print the SHA-256 of the state in a checkpoint, as train does at its end"},
      DIGEST,
      "CHECKPOINT"},
+    {{.name = "report",
+      .forms = {"LOG... -o FILE [options]"},
+      .text =
+          "write one HTML file, which needs no network, about the logs of runs that train --log wrote, or rows that a "
+          "device printed: loss, validation, health and, with --plan, schedules, memory, ops and precision"},
+     REPORT,
+     "LOG"},
+    {{.name = "plot",
+      .forms = {"LOG... -o FILE"},
+      .text = "draw losses, evaluations and learning rates of the same as SVG"},
+     PLOT,
+     "LOG"},
     {{.name = "flash",
       .forms = {"PLAN --port PORT [options]"},
       .text = "send a plan to a device, which verifies it and tries it at its next start; a transfer that broke off "
@@ -136,7 +151,9 @@ typedef enum option_id {
     OPTION_EVAL_WEIGHTS,
     OPTION_BY,
     OPTION_KEEP_BEST,
-    OPTION_PATIENCE
+    OPTION_PATIENCE,
+    OPTION_PROFILE,
+    OPTION_MATRIX
 } option_id;
 
 static const struct {
@@ -147,9 +164,10 @@ static const struct {
 } known[] = {
     {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run; may be given again, for several keys"},
      OPTION_PUB,
-     READ | GENERATE,
+     READ | GENERATE | REPORT,
      OPEN},
     {{"--plan", NULL, "PLAN", "a plan that would read the files; needs --pub"}, OPTION_PLAN, DATA, 0},
+    {{"--plan", NULL, "PLAN", "the plan that the runs had; needs --pub"}, OPTION_PLAN, REPORT, 0},
     {{"--vendor", NULL, "ID", "refuse a plan for another vendor: a UUID, or at most 16 characters"},
      OPTION_VENDOR,
      OPEN,
@@ -336,12 +354,23 @@ static const struct {
      OPTION_TIMEOUT,
      FLASH,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, OPEN | FLASH | EXPORT | STATISTICS, 0},
+    {{"--profile", NULL, "FILE",
+      "measure how long each op takes, and write the times there at the end, which report reads; the run has the same "
+      "bits, and is slower by what a look at the clock behind each op takes"},
+     OPTION_PROFILE,
+     TRAIN,
+     0},
+    {{"--profile", NULL, "FILE", "the times of the ops, which train --profile wrote"}, OPTION_PROFILE, REPORT, 0},
+    {{"--confusion", NULL, "FILE", "the confusion matrix that eval --confusion wrote"}, OPTION_MATRIX, REPORT, 0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"},
+     OPTION_QUIET,
+     OPEN | FLASH | EXPORT | STATISTICS | REPORT,
+     0},
     {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, OPEN, 0},
     {{"--output", "-o", "FILE", "the file to write; one that is there is replaced, as soon as the new one is whole"},
      OPTION_OUTPUT,
-     EXPORT | PREDICT | STATISTICS,
-     EXPORT | PREDICT | STATISTICS},
+     EXPORT | PREDICT | STATISTICS | REPORT | PLOT,
+     EXPORT | PREDICT | STATISTICS | REPORT | PLOT},
     {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
     {{"--prompt", NULL, "TEXT",
       "what the text begins with: bytes, or for a model of other tokens their ids, as numbers with spaces between"},
@@ -413,6 +442,8 @@ static const firn_manual_entry environment[] = {
     {"FIRN_KERNELS",
      "the kernel set, of those that this CPU can run: plain; on x86 fma, avx2, avx512, "
      "avx512fp16, avx512bf16, amx; on AArch64 neon, neonfp16; the result is the same with any. Default: the fastest"},
+    {"FIRN_JAVASCRIPT",
+     "the folder from which report takes chart.js/chart.min.js; default: where the package libjs-chart.js puts it"},
 };
 
 static const firn_manual_entry files[] = {
@@ -795,6 +826,10 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->keep_best, value);
     case OPTION_PATIENCE:
         return set_count(&options->patience, value, "is no number of evaluations; write one from 1");
+    case OPTION_PROFILE:
+        return set_path(&options->profile, value);
+    case OPTION_MATRIX:
+        return set_path(&options->matrix, value);
     case OPTION_STEPS:
         given = options->steps_given;
         options->steps_given = true;
@@ -924,9 +959,9 @@ static int check_evaluation(const cli_options *options, unsigned command) {
 
 /* Checks that required options are present and that no option is given without the one it depends on. */
 static int check(const cli_options *options, unsigned command, const char *operand) {
-    if ((command & (DATA | STATISTICS)) != 0 ? options->data_count == 0 : options->file == NULL)
+    if ((command & FILES) != 0 ? options->data_count == 0 : options->file == NULL)
         return usage(options->command, "needs a ", operand);
-    if (command == DATA && (options->file != NULL) != (options->key_count != 0))
+    if ((command & (DATA | REPORT)) != 0 && (options->file != NULL) != (options->key_count != 0))
         return usage(options->command, "needs ", options->file != NULL ? "--pub with --plan" : "--plan with --pub");
     for (size_t i = 0; i < KNOWN; i++)
         if ((known[i].needed & command) != 0 && !is_given(options, known[i].id))
@@ -964,7 +999,7 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
             int status = read_option(options, commands[c].bit, count, words, &at);
             if (status != CLI_OK)
                 return status;
-        } else if ((commands[c].bit & (DATA | STATISTICS)) != 0) {
+        } else if ((commands[c].bit & FILES) != 0) {
             const char *fault = add_data(options, words[at]);
             if (fault != NULL)
                 return usage(words[at], fault, "");

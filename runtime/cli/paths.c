@@ -185,6 +185,7 @@ static int check_counter(const char *path) {
 
 int cli_paths_check(const cli_options *options) {
     bool train = strcmp(options->command, "train") == 0, plan = options->key_count != 0;
+    bool logs = strcmp(options->command, "report") == 0 || strcmp(options->command, "plot") == 0;
     const place outputs[] = {
         {"the checkpoint", train ? options->checkpoint : NULL, LISTED},
         {"the best checkpoint", options->keep_best, LISTED},
@@ -194,6 +195,7 @@ int cli_paths_check(const cli_options *options) {
         {"the output of the labels", options->labels_output, REPLACED},
         {"the confusion matrix", options->confusion, REPLACED},
         {"the output of the classes", options->classes_output, REPLACED},
+        {"the profile", train ? options->profile : NULL, REPLACED},
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, IN_PLACE},
@@ -210,6 +212,8 @@ int cli_paths_check(const cli_options *options) {
         {"the best checkpoint", options->keep_best, REPLACED},
         {"the log", options->log, IN_PLACE},
         {"the counter", options->counter, REPLACED},
+        {"the profile", options->profile, train ? REPLACED : IN_PLACE},
+        {"the confusion matrix", options->matrix, IN_PLACE},
     };
     int status = CLI_OK;
     for (size_t i = 0; status == CLI_OK && i < sizeof outputs / sizeof *outputs; i++) {
@@ -218,7 +222,7 @@ int cli_paths_check(const cli_options *options) {
             if (outputs[i].path != others[j].path || strcmp(outputs[i].role, others[j].role) != 0)
                 status = compare(outputs[i], others[j]);
         for (uint32_t j = 0; status == CLI_OK && j < options->data_count; j++)
-            status = compare(outputs[i], (place){"the data", options->data[j], IN_PLACE});
+            status = compare(outputs[i], (place){logs ? "the log" : "the data", options->data[j], IN_PLACE});
         for (uint32_t j = 0; status == CLI_OK && j < options->eval_data_count; j++)
             status = compare(outputs[i], (place){"the data of the evaluation", options->eval_data[j], IN_PLACE});
         for (uint32_t j = 0; status == CLI_OK && j < options->key_count; j++)

@@ -13,7 +13,8 @@ typedef struct run {
     cli_progress progress;
     cli_validation validation;
     cli_best best;
-    cli_history history;  /* the evaluations in the log */
+    cli_history history; /* the evaluations in the log */
+    cli_profile profile;
     uint64_t first, last; /* global steps at the beginning and the end of this call; last may be CLI_NO_END */
     bool data_ended;      /* the data have come to their end, and so has the run */
     bool over;            /* --patience has ended the run */
@@ -169,10 +170,12 @@ static int run_step(run *run, uint64_t *step) {
     double before = cli_seconds();
     cli_numbers_begin_step(&run->session);
     int error = cli_push_batch(&run->session, *step);
+    cli_profile_begin_step(&run->profile);
     if (error == FIRN_OK)
         error = cli_train_step(&run->session, &report);
     double now = cli_seconds();
     bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
+    cli_profile_end_step(&run->profile, done, report.skipped);
     *step = done ? report.global_step : *step;
     if (done)
         cli_numbers_end_step(&run->session, &report);
@@ -508,6 +511,8 @@ static int begin(run *run) {
     if (status == CLI_OK)
         status = cli_push_begin(&run->session, run->first);
     if (status == CLI_OK)
+        status = cli_profile_begin(&run->profile, &run->session);
+    if (status == CLI_OK)
         status = cli_validation_begin(&run->validation, &run->session, &run->progress);
     if (status == CLI_OK)
         status = begin_outputs(run);
@@ -550,6 +555,9 @@ int cli_train(const cli_options *options) {
     int status = cli_session_begin(&run.session, options, false);
     if (status == CLI_OK)
         status = train(&run);
+    const int profiled = cli_profile_write(&run.profile);
+    status = status == CLI_OK ? profiled : status;
+    cli_profile_end(&run.profile);
     cli_log_end(&run.log, status != CLI_OK);
     free(run.history.list);
     cli_validation_end(&run.validation);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The table of runtime/FAULTS.md for files that a program writes at once: predictions, matrices, converted data, names of
+# The table of runtime/FAULTS.md for files that a program writes at once: predictions, matrices, reports, converted data, names of
 # classes, counters, exports, plans, sets of plans, signatures, images, C sources, weights, tokens. Each call of the system
 # that writes them fails, and the process is killed at each; the disk is full, the folder is read-only, nobody reads what is
 # printed. The file then is the one before or the new one, a set of files is of one call, and the next call works. The
@@ -57,6 +57,8 @@ end
 awk 'BEGIN { srand(1); print "a,b,c,d,y"
     for (i = 0; i < 24; i++) printf "%.3f,%.3f,%.3f,%.3f,%d\n", rand(), rand(), rand(), rand(), i % 3 }' >table.csv
 printf 'cat\ndog\ncow\n' >names
+mkdir chart.js
+echo '/*! Chart.js v3.9.1 */' >chart.js/chart.min.js
 {
     ./firnc keygen key
     chmod 644 key.key.pem
@@ -66,7 +68,8 @@ printf 'cat\ndog\ncow\n' >names
         --set "trainer.validate.outputs=[logits]"
     ./firnc compile recipe.yaml --mode train --unsigned --pub key.pub.pem -o open.plan
     ./firnc sign open.plan --key key.key.pem -o signature
-    ./firn train train.plan --pub key.pub.pem --data table.csv --target-column y --checkpoint trained --threads 1
+    ./firn train train.plan --pub key.pub.pem --data table.csv --target-column y --checkpoint trained --threads 1 \
+        --log trained.jsonl --profile times.json
     ./firn export trained -o trained.safetensors
     ./firnc compile net.yaml --mode train --key key.key.pem -o net.plan
     python3 -c 'import numpy; numpy.save("nx.npy", numpy.zeros((4, 4), numpy.float32)); numpy.save("ny.npy", numpy.zeros(4, numpy.int32))'
@@ -347,6 +350,8 @@ matrix() { firn eval matrix.plan --pub key.pub.pem --checkpoint trained $data --
 counter() { firn eval matrix.plan --pub key.pub.pem --checkpoint trained $data --threads 1 --quiet --counter put/counter; }
 converted() { firn data table.csv --target-column y --convert put/x.npy --convert-labels put/y.npy; }
 statistics() { firn data-statistics table.csv --target-column y -o put/statistics.json; }
+page() { FIRN_JAVASCRIPT=. firn report trained.jsonl --plan train.plan --pub key.pub.pem --profile times.json -o put/page.html; }
+plot() { firn plot trained.jsonl -o put/plot.svg; }
 classes() { firn data images --classes-output put/classes; }
 exported() { firn export trained -o put/parameters; }
 compile() { firnc compile recipe.yaml --mode train --key key.key.pem -o put/plan; }
@@ -373,6 +378,8 @@ writes matrix firn 1 141 matrix.csv
 writes counter firn 1 141 counter
 writes converted firn 1 1 x.npy y.npy
 writes statistics firn 0 0 statistics.json
+writes page firn 0 0 page.html
+writes plot firn 0 0 plot.svg
 ./firn data images >said 2>&1 && writes classes firn 1 141 classes
 writes exported firn 1 141 parameters
 writes compile firnc 1 141 plan

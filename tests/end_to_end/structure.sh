@@ -64,6 +64,7 @@ runtime/package/arduino runtime runtime/decode
 runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/targets/host/images runtime/manual runtime/program
 runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli runtime/program
 runtime/cli/tables      plan/ runtime runtime/targets/host runtime/targets/host/tables runtime/cli
+runtime/report          plan/ schedules runtime runtime/targets/host runtime/cli runtime/chart
 runtime/ranks           plan/ schedules runtime runtime/numerics runtime/kernels
 runtime/mpi             plan/ runtime runtime/ranks runtime/cli runtime/program
 
