@@ -70,7 +70,7 @@ KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels
 CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c runtime/decode/*.c $(if $(CHECK),runtime/check/*.c))
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
-HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
+HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/program/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/report/*.c runtime/manual/*.c runtime/program/*.c))
 # The page of firn report, which becomes a part of the program.
@@ -194,8 +194,9 @@ $(BUILD)/mbedtls/sha256-%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READ
 	    -c $(MBEDTLS_SOURCE)/library/sha256.c -o $@
 	$(quiet)$(OBJCOPY) $(SHA256_SHOWN) $@
 
-# protoc-c writes the reader of ONNX files from our description of them. Its code has warnings of its own.
-ONNX_READER := $(BUILD)/onnx/onnx.pb-c.o
+# protoc-c writes the reader of ONNX files from our description of them. Its code has warnings of its own, and assertions,
+# which would end the process of whoever uses libfirnc.
+ONNX_READER := $(BUILD)/onnx/reader.o
 ONNX_FLAGS := -isystem $(BUILD)
 $(BUILD)/onnx/onnx.pb-c.c: compiler/onnx/onnx.proto | packages
 	$(call say,$@)
@@ -203,7 +204,7 @@ $(BUILD)/onnx/onnx.pb-c.c: compiler/onnx/onnx.proto | packages
 	$(quiet)protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
 $(ONNX_READER): $(BUILD)/onnx/onnx.pb-c.c $(BUILD)/flags
 	$(call say,$@)
-	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CCACHE) $(CC) -std=c11 -O2 -w -DNDEBUG -I$(@D) $(CFLAGS_EXTRA) -c $< -o $@
 $(call object,$(ONNX_SOURCES) tests/unit/test_onnx_ops.c): private CFLAGS += $(ONNX_FLAGS)
 $(call object,$(ONNX_SOURCES) tests/unit/test_onnx_ops.c): | $(BUILD)/onnx/onnx.pb-c.c
 
@@ -405,6 +406,38 @@ packages:
 	@OBJCOPY='$(OBJCOPY)' .packages/check $(CC) $(CFLAGS_EXTRA)
 $(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(RANKS_SOURCES) $(MPI_SOURCES) $(FIRNC_SOURCES) compiler/commands/main.c): | packages
 
+# The same as libraries for other processes: the core of libfirn with the host's port, and the compiler. They export what the
+# public headers declare and nothing else; the objects are those of the archives, which Debian's compilers make independent of
+# their address. libfirnc.so has its own copy of what the compiler uses of libfirn.
+PORT_SOURCES := $(patsubst %,runtime/targets/host/%.c,blocks input key message plan port replace reserve threads) $(wildcard plan/keys/*.c)
+LIBFIRN_SHARED := $(BUILD)/libfirn.so.0
+LIBFIRNC_SHARED := $(BUILD)/libfirnc.so.0
+
+# What a program that uses a library may include.
+FIRMWARE_HEADERS := runtime/firn.h runtime/decode/decode.h runtime/decode/sampling.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
+LIBFIRN_HEADERS := $(FIRMWARE_HEADERS) runtime/targets/host/host.h
+LIBFIRNC_HEADERS := compiler/firnc.h
+# The public headers $(1) and the headers they include.
+with_included = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(1))))
+
+$(BUILD)/libfirn.map: private HEADERS = $(call with_included,$(LIBFIRN_HEADERS))
+$(BUILD)/libfirnc.map: private HEADERS = $(call with_included,$(LIBFIRNC_HEADERS))
+# Names that are no symbols, such as those of types, have no effect.
+$(BUILD)/libfirn.map $(BUILD)/libfirnc.map: $(BUILD)/%.map: $(LIBFIRN_HEADERS) $(LIBFIRNC_HEADERS) $(BUILD)/flags
+	$(quiet){ echo '{ global:'; grep -ohw '$(patsubst lib%,%,$*)_[a-z0-9_]*' $(HEADERS) | sort -u | sed 's/$$/;/'; \
+	    echo 'local: *; };'; } > $@
+
+SHARED_LINK = $(CC) $(LDFLAGS) -shared -pthread -Wl,-soname,$(@F) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs
+$(LIBFIRN_SHARED): $(call object,$(PORT_SOURCES)) $(LIBFIRN) $(BUILD)/libfirn.map
+	$(call say,$@)
+	$(quiet)$(SHARED_LINK) $(filter %.o,$^) -Wl,--whole-archive $(LIBFIRN) -Wl,--no-whole-archive -o $@ -lm
+$(LIBFIRNC_SHARED): $(LIBFIRNC) $(LIBFIRN) $(BUILD)/libfirnc.map
+	$(call say,$@)
+	$(quiet)$(SHARED_LINK) -Wl,--whole-archive $(LIBFIRNC) -Wl,--no-whole-archive $(LIBFIRN) -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
+
+.PHONY: shared
+shared: $(LIBFIRN_SHARED) $(LIBFIRNC_SHARED) ## libfirn.so.0 and libfirnc.so.0, for programs in other languages
+
 .PHONY: all build
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
 	$(end_of_line)
@@ -595,10 +628,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-FIRMWARE_HEADERS := runtime/firn.h runtime/decode/decode.h runtime/decode/sampling.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
-PUBLIC_HEADERS := $(FIRMWARE_HEADERS) runtime/targets/host/host.h compiler/firnc.h
-# The public headers and the headers they include.
-INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
+INSTALLED_HEADERS = $(call with_included,$(LIBFIRN_HEADERS) $(LIBFIRNC_HEADERS))
 
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
 ifneq ($(PREFIX) $(words $(PREFIX)),$(filter /%,$(PREFIX)) 1)
@@ -609,7 +639,7 @@ install uninstall: export PREFIX := $(PREFIX)
 install uninstall: export DESTDIR := $(DESTDIR)
 
 .PHONY: install uninstall
-install: all ## programs, libraries, headers, manual pages, completion; PREFIX=/usr/local DESTDIR=
+install: all shared ## programs, libraries, headers, manual pages, completion; PREFIX=/usr/local DESTDIR=
 	@BUILD=$(BUILD) runtime/package/install $(INSTALLED_HEADERS)
 
 uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as then

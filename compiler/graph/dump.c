@@ -46,7 +46,7 @@ static void print_value(const firnc_graph *graph, firnc_value index) {
     if (value->persistent)
         printf(" persistent");
     print_place(graph, value);
-    putchar('\n');
+    printf("\n");
 }
 
 static void print_attributes(const firnc_node *node, const firn_op_info *info) {
@@ -60,7 +60,7 @@ static void print_attributes(const firnc_node *node, const firn_op_info *info) {
 
 static void print_level(int level) {
     if (level == FIRNC_UNSET)
-        putchar('-');
+        printf("-");
     else
         printf("%d", level);
 }
@@ -70,7 +70,7 @@ static void print_pol(const firnc_node *node) {
     if (node->annotated) {
         printf(" asked ");
         print_level(node->pol.enable_fwd ? node->pol.level : FIRNC_UNSET);
-        putchar('/');
+        printf("/");
         print_level(node->pol.enable_bwd ? (node->pol.bwd_level != FIRNC_UNSET ? node->pol.bwd_level : node->pol.level)
                                          : FIRNC_UNSET);
         printf(" by %s", firnc_pol_origin_word(node->pol_origin));
@@ -103,14 +103,14 @@ static void print_node(const firnc_graph *graph, const firnc_node *node) {
     for (uint8_t i = 0; i < node->input_count; i++)
         printf("%s%s", i == 0 ? "" : ", ",
                node->inputs[i] == FIRNC_NONE ? "none" : firnc_format("%%%u", (unsigned)node->inputs[i]));
-    putchar(')');
+    printf(")");
     print_attributes(node, info);
     printf(" \"%s\"", node->name);
     if (node->half_softmax)
         printf(" asked half softmax");
     print_pol(node);
     print_reductions(node, info);
-    putchar('\n');
+    printf("\n");
 }
 
 void firnc_dump(const firnc_graph *graph) {

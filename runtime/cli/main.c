@@ -53,6 +53,7 @@ static int run(const cli_options *options) {
 
 int main(int count, char **words) {
     firn_program_open_descriptors();
+    firn_host_messages_to(firn_host_print_message, NULL);
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
     if (count > 1 && (strcmp(words[1], "help") == 0 || asks_for_help(words[count - 1])))

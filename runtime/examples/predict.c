@@ -111,6 +111,7 @@ int main(int count, char **words) {
         fprintf(stderr, "usage: predict TRAIN-PLAN EVAL-PLAN PUBLIC-KEY SAMPLES\n");
         return 2;
     }
+    firn_host_messages_to(firn_host_print_message, NULL);
     if (!firn_host_key_load(key, words[3]))
         return 1;
     int error = open_plan(&training, words[1], key, NULL);

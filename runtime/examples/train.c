@@ -56,6 +56,7 @@ int main(int count, char **words) {
         fprintf(stderr, "usage: train PLAN PUBLIC-KEY CHECKPOINT\n");
         return 2;
     }
+    firn_host_messages_to(firn_host_print_message, NULL);
     if (!firn_host_plan_load(&plan, words[1]) || !firn_host_key_load(key, words[2]))
         return 1;
     for (size_t i = 0; i < sizeof text; i++)

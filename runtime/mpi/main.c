@@ -112,6 +112,7 @@ static int run(const firn_ranks_transport *transport, int count, char **words) {
 int main(int count, char **words) {
     firn_ranks_transport transport;
     firn_program_open_descriptors();
+    firn_host_messages_to(firn_host_print_message, NULL);
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
     if (!mpi_begin(&transport, mpi_watch_lost))

@@ -147,6 +147,7 @@ static void look_at_machine(samples *seen) {
 int main(int count, char **words) {
     if (count == 6 && strcmp(words[1], "--threads") == 0 && strcmp(words[3], "--memory-of") == 0)
         return read_number(words[2], &bench_settings.threads) ? bench_memory_of(words[4], words[5]) : 2;
+    firn_host_messages_to(firn_host_print_message, NULL);
     if (!read_options(count, words))
         return 2;
     if (firn_kernel_set_choose(NULL) == NULL) {

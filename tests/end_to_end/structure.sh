@@ -48,6 +48,7 @@ runtime/decode          plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
+runtime/targets/host/program runtime/targets/host
 runtime/targets/host/images plan/ runtime/targets runtime/targets/host
 runtime/targets/host/tables plan/ runtime/targets runtime/targets/host
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/

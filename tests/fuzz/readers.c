@@ -25,6 +25,7 @@ const char *fuzz_file(const uint8_t *data, size_t size, const char *ending) {
 static void begin_messages(void) {
     if (said < 0) {
         said = memfd_create("said", 0);
+        firn_host_messages_to(firn_host_print_message, NULL);
         kept = dup(STDERR_FILENO);
     }
     FUZZ_HOLDS(ftruncate(said, 0) == 0 && lseek(said, 0, SEEK_SET) == 0 && dup2(said, STDERR_FILENO) >= 0);

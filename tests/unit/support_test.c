@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "compiler/base/text.h"
+#include "runtime/targets/host/host.h"
 
 enum { TESTS_MAX = 128 }; /* of a program, which has at least one; cmocka skips the entries without a name */
 
@@ -56,7 +57,7 @@ static int after_each(void **state) {
     return run_fixture(SUPPORT_AFTER_EACH);
 }
 
-/* The compiler prints nothing by itself. */
+/* The libraries print nothing by themselves. */
 static void print_line(void *context, const char *line) {
     (void)context;
     fprintf(stderr, "%s\n", line);
@@ -66,6 +67,7 @@ int support_test_run(void) {
     if (count == 0)
         abort();
     firnc_messages_by_default(print_line);
+    firn_host_messages_to(firn_host_print_message, NULL);
     for (size_t i = 0; i < count; i++) {
         tests[i].setup_func = before_each;
         tests[i].teardown_func = after_each;

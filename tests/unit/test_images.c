@@ -125,5 +125,6 @@ int main(void) {
         puts("built without libpng");
         return 0;
     }
+    firn_host_messages_to(firn_host_print_message, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

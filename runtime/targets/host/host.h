@@ -1,6 +1,10 @@
 /* The port of a workstation: the plan in sealed memory, checkpoint and security counter in files, threads, keys from
- * PEM, data from files. The command line and tests use it; the library does not depend on it. Functions that return
- * bool print one line to stderr before they return false, unless stated otherwise. */
+ * PEM, data from files. The command line and tests use it; the core of libfirn does not depend on it. Functions that
+ * return bool say one message before they return false, unless stated otherwise.
+ *
+ * libfirn.so has the port: the sections messages, files that are read, blocks, plan, key, threads, room, replacing and
+ * the port. None of them ends the process or prints. The rest, and the section console, is for programs, and in
+ * libfirnhost.a. */
 #ifndef FIRN_HOST_H
 #define FIRN_HOST_H
 
@@ -17,17 +21,34 @@
 
 /* --- messages (message.c) ----------------------------------------------------------------------------------------- */
 
-/* Prints text that may come from elsewhere. A byte that is not printable ASCII is written as \xNN, so that it can
- * neither end the line nor control the terminal. */
-void firn_host_print(FILE *to, const char *text);
-/* Prints "firn: WHERE: text" to stderr, escaped in the same way, and returns false. */
+/* Receives a message. where: what it is about, such as a file; NULL: the message is a note and no error. The texts may
+ * come from elsewhere: whoever prints them escapes what is not printable, as firn_host_print does. Both are valid until
+ * the function returns. */
+typedef void (*firn_host_message)(void *context, const char *where, const char *text);
+/* Sets the function that receives messages, in the thread that calls the function that says one; NULL, as at first:
+ * messages are lost. Not to be called while another thread is in a function of this header. */
+void firn_host_messages_to(firn_host_message message, void *context);
+/* Says a message about `where`. Returns false. */
 bool firn_host_fail(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What to do after a write failed with errno, for the end of a message. */
 const char *firn_host_room(void);
 /* Says that the file could not be written, why by errno, and what to do. Returns false. */
 bool firn_host_fail_to_write(const char *path);
-/* Prints a line that is not an error to stderr, escaped in the same way. */
+/* Says a note. */
 void firn_host_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Returns path + ending in allocated memory, which the caller frees; NULL with errno ENOMEM if there is none. */
+char *firn_host_joined(const char *path, const char *ending);
+
+/* --- console (program/console.c); for programs
+ * ---------------------------------------------------------------------------- */
+
+/* Prints text that may come from elsewhere. A byte that is not printable ASCII is written as \xNN, so that it can
+ * neither end the line nor control the terminal. */
+void firn_host_print(FILE *to, const char *text);
+/* Prints a message to stderr, escaped in the same way: "firn: WHERE: text", or the text of a note. A program gives it
+ * to firn_host_messages_to. */
+void firn_host_print_message(void *context, const char *where, const char *text);
 
 /* Allocates zeroed memory. If there is none, prints a message and exits with 1. */
 void *firn_host_allocate(size_t bytes);
@@ -36,7 +57,7 @@ void *firn_host_grow(void *memory, size_t bytes);
 
 /* True if a name is longer than `ending`, such as ".csv", and ends with it. */
 bool firn_host_has_ending(const char *name, const char *ending);
-/* Returns path + ending in allocated memory, which the caller frees. */
+/* Returns path + ending in allocated memory, which the caller frees; exits as above. */
 char *firn_host_path(const char *path, const char *ending);
 
 /* --- files that are read (input.c) -------------------------------------------------------------------------------- */

@@ -1,5 +1,4 @@
-/* Messages and memory allocation of the host's programs. An error is one line; an allocation either succeeds or ends
- * the program. */
+/* Messages of the host's port, and names of files. Nothing here prints, or ends the program: program/console.c does. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,31 +9,36 @@
 
 enum { MESSAGE_BYTES = 16384 };
 
-void firn_host_print(FILE *to, const char *text) {
-    for (; *text != 0; text++)
-        if (*text >= ' ' && *text <= '~')
-            fputc(*text, to);
-        else
-            fprintf(to, "\\x%02x", (unsigned)(unsigned char)*text);
+static firn_host_message receiver;
+static void *receiver_context;
+
+void firn_host_messages_to(firn_host_message message, void *context) {
+    receiver = message;
+    receiver_context = context;
 }
 
-/* Uses a static buffer, because the message may report that memory is exhausted. Longer messages are truncated. */
-static const char *format_list(const char *format, va_list arguments) {
-    static char text[MESSAGE_BYTES];
+/* The text is on the stack, because the message may report that memory is exhausted. Longer messages are truncated. */
+static void deliver(const char *where, const char *format, va_list arguments) {
+    char text[MESSAGE_BYTES];
+    if (receiver == NULL)
+        return;
     vsnprintf(text, sizeof text, format, arguments);
-    return text;
+    receiver(receiver_context, where, text);
 }
 
 bool firn_host_fail(const char *where, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("firn: ", stderr);
-    firn_host_print(stderr, where);
-    fputs(": ", stderr);
-    firn_host_print(stderr, format_list(format, arguments));
-    fputc('\n', stderr);
+    deliver(where, format, arguments);
     va_end(arguments);
     return false;
+}
+
+void firn_host_note(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    deliver(NULL, format, arguments);
+    va_end(arguments);
 }
 
 const char *firn_host_room(void) {
@@ -57,38 +61,15 @@ bool firn_host_fail_to_write(const char *path) {
     return firn_host_fail(path, "cannot be written: %s; %s", strerror(errno), firn_host_room());
 }
 
-void firn_host_note(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    firn_host_print(stderr, format_list(format, arguments));
-    fputc('\n', stderr);
-    va_end(arguments);
-}
-
-static void *there_must_be(void *memory, size_t bytes) {
-    if (memory == NULL) {
-        firn_host_fail("memory", "%zu bytes are not to be had; free some, or raise their limit (ulimit -v)", bytes);
-        exit(1);
-    }
-    return memory;
-}
-
-void *firn_host_allocate(size_t bytes) {
-    return there_must_be(calloc(1, bytes == 0 ? 1 : bytes), bytes);
-}
-
-void *firn_host_grow(void *memory, size_t bytes) {
-    return there_must_be(realloc(memory, bytes), bytes);
-}
-
 bool firn_host_has_ending(const char *name, const char *ending) {
     const size_t length = strlen(name), end = strlen(ending);
     return length > end && strcmp(name + length - end, ending) == 0;
 }
 
-char *firn_host_path(const char *path, const char *ending) {
+char *firn_host_joined(const char *path, const char *ending) {
     size_t bytes = strlen(path) + strlen(ending) + 1;
-    char *joined = firn_host_allocate(bytes);
-    snprintf(joined, bytes, "%s%s", path, ending);
+    char *joined = malloc(bytes);
+    if (joined != NULL)
+        snprintf(joined, bytes, "%s%s", path, ending);
     return joined;
 }

@@ -27,7 +27,7 @@ static char *target_of(const char *path) {
         return NULL;
     }
     if (errno == ENOENT && lstat(path, &status) != 0 && errno == ENOENT)
-        return firn_host_path(path, "");
+        return firn_host_joined(path, "");
     return NULL; /* a dangling link, or a path that cannot be examined */
 }
 
@@ -124,10 +124,12 @@ static bool is_free(const char *temporary) {
 
 /* Checks what stands beside the target and above it. */
 static bool can_replace(const char *path, const char *target) {
-    char *copy = firn_host_path(target, ""), *temporary = firn_host_path(target, ".tmp");
-    const char *folder = dirname(copy);
+    char *copy = firn_host_joined(target, ""), *temporary = firn_host_joined(target, ".tmp");
+    const char *folder = copy != NULL ? dirname(copy) : NULL;
     bool good = true;
-    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+    if (folder == NULL || temporary == NULL)
+        good = firn_host_fail(path, "%s; free some memory", strerror(ENOMEM));
+    else if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
         good = firn_host_fail(path, "its folder cannot be written to: %s; %s", strerror(errno), mend_of_folder(errno));
     else if (is_held(target, folder))
         good = firn_host_fail(path, "cannot be replaced, because it belongs to another user or something is mounted on "
@@ -177,8 +179,8 @@ static void sync_file_system(const char *path) {
  * accepted, and so is a folder that cannot be opened, as one with write permission but without read permission: the
  * rename has been done, and is no failure. */
 static bool sync_folder(const char *path) {
-    char *copy = firn_host_path(path, "");
-    int folder = open_again(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *copy = firn_host_joined(path, "");
+    int folder = copy != NULL ? open_again(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     free(copy);
     if (folder < 0) {
         sync_file_system(path);
@@ -204,7 +206,11 @@ bool firn_host_replace_begin(firn_host_replacement *replacement, const char *pat
     *replacement = (firn_host_replacement){.file = -1, .target = target_of(path)};
     if (replacement->target == NULL)
         return false;
-    replacement->temporary = firn_host_path(replacement->target, ".tmp");
+    replacement->temporary = firn_host_joined(replacement->target, ".tmp");
+    if (replacement->temporary == NULL) {
+        firn_host_replace_abandon(replacement);
+        return false;
+    }
     /* The temporary file is always created anew: a leftover of a crash is removed and never written to. */
     if (!is_free(replacement->temporary))
         errno = EEXIST;
@@ -348,8 +354,10 @@ static int open_locked(const char *path) {
 
 bool firn_host_lock_take(firn_host_lock *lock, const char *path) {
     char *target = target_of(path);
-    *lock = (firn_host_lock){.path = firn_host_path(target != NULL ? target : path, ".lock"), .file = -1};
+    *lock = (firn_host_lock){.path = firn_host_joined(target != NULL ? target : path, ".lock"), .file = -1};
     free(target);
+    if (lock->path == NULL)
+        return firn_host_fail(path, "the lock cannot be made: %s; free some memory", strerror(ENOMEM));
     lock->file = open_locked(lock->path);
     if (lock->file >= 0)
         return true;
