@@ -40,8 +40,7 @@ void firn_host_note(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Returns path + ending in allocated memory, which the caller frees; NULL with errno ENOMEM if there is none. */
 char *firn_host_joined(const char *path, const char *ending);
 
-/* --- console (program/console.c); for programs
- * ---------------------------------------------------------------------------- */
+/* --- console (program/console.c); for programs -------------------------------------------------------------------- */
 
 /* Prints text that may come from elsewhere. A byte that is not printable ASCII is written as \xNN, so that it can
  * neither end the line nor control the terminal. */
