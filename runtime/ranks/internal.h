@@ -79,13 +79,16 @@ typedef struct firn_ranks_node {
  * `alignment`, or copied to `room`. */
 float *firn_ranks_row_view(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
                            size_t alignment, float *room);
-/* Returns where elements lie at the top, or NULL if that is not one run. */
-float *firn_ranks_row_place(const firn_ranks_row *row, uint64_t first, size_t count);
-/* Copies elements to the tops of the tensors, or to a node that was kept. */
-void firn_ranks_row_store(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
-                          const float *from);
+/* Copies elements to the tops of the tensors, unless they lie there already. */
+void firn_ranks_row_store(const firn_ranks_row *row, uint64_t first, size_t count, const float *from);
 
 /* --- the ranks ---------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a range that follow each other in memory. */
+typedef struct firn_ranks_run {
+    uint8_t *bytes;
+    uint64_t count;
+} firn_ranks_run;
 
 #define FIRN_RANKS_ALL UINT32_MAX /* in place of a unit: what all ranks do */
 
@@ -108,6 +111,8 @@ struct firn_ranks {
     uint8_t *records;            /* train: of all micro-batches; eval: of a batch of each rank */
     firn_ranks_row gradients;    /* the sums of a step */
     uint64_t *bounds;            /* rank i owns elements [bounds[i], bounds[i + 1]) of the row */
+    firn_ranks_run *runs;        /* gather.c: of the ranges of all ranks, in order */
+    uint32_t *first_run;         /* runs [first_run[i], first_run[i + 1]) are those of rank i */
     /* units.c and update.c: what belongs to one gradient, which is a unit */
     bool has_units;            /* each rank updates its range alone; false: all ranks update all */
     bool has_totals;           /* finalise sums over all gradients */
@@ -146,8 +151,10 @@ void firn_ranks_exchange(firn_ranks *ranks);
 
 /* Adds up the nodes of all ranks: each gets the sums of its range or, without units, all of them. */
 void firn_ranks_reduce(firn_ranks *ranks);
-/* Gives every rank all of a row, of which each has its range. */
-void firn_ranks_gather(firn_ranks *ranks, const firn_ranks_row *row);
+/* Finds what firn_ranks_gather sends. Returns false if there is no memory. */
+bool firn_ranks_list_runs(firn_ranks *ranks);
+/* Gives every rank all parameters or, without units, all sums: each has its range of them. */
+void firn_ranks_gather(firn_ranks *ranks);
 
 /* --- units.c and update.c ----------------------------------------------------------------------------------------- */
 

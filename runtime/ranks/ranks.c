@@ -161,7 +161,8 @@ static const char *begin(firn_ranks *ranks, char *room, size_t size) {
         fault = firn_ranks_cut_begin(&ranks->count, instance, FIRN_FB_PHASE_KIND_COUNT);
     if (fault != NULL)
         return fault;
-    if (trains && !(list_gradients(ranks) && firn_ranks_find_units(ranks) && firn_ranks_set_bounds(ranks)))
+    if (trains && !(list_gradients(ranks) && firn_ranks_find_units(ranks) && firn_ranks_set_bounds(ranks) &&
+                    firn_ranks_list_runs(ranks)))
         return no_memory;
     if (ranks->has_units && !(firn_ranks_prepare(ranks) && firn_ranks_make_totals(ranks)))
         return no_memory;
@@ -202,6 +203,8 @@ void firn_ranks_end(firn_ranks *ranks) {
                            ranks->out.list,
                            ranks->in.list,
                            ranks->bounds,
+                           ranks->runs,
+                           ranks->first_run,
                            ranks->whole,
                            ranks->parameters.tensors,
                            ranks->units[0],

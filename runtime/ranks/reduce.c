@@ -88,38 +88,6 @@ static uint64_t rounds_of(const firn_ranks *ranks) {
     return (most + ranks->chunk - 1) / ranks->chunk;
 }
 
-static const firn_ranks_node top = {NULL, UINT32_MAX};
-
-/* Sends the own chunk of a row to all, and takes theirs: to where it belongs, unless tensors part it. */
-static void gather(firn_ranks *ranks, const firn_ranks_row *row, uint64_t round) {
-    const uint32_t size = ranks->transport->size, rank = ranks->transport->rank;
-    const piece own = piece_of(ranks, rank, round);
-    float *sums = NULL;
-    if (own.count != 0)
-        sums = firn_ranks_row_view(row, &top, own.first, own.count, sizeof *sums, ranks->packed + rank * ranks->chunk);
-    for (uint32_t i = 0; i < size; i++) {
-        const piece of = piece_of(ranks, i, round);
-        if (i == rank)
-            continue;
-        firn_ranks_send(ranks, i, sums, own.count * sizeof *sums, FIRN_RANKS_GRADIENTS);
-        ranks->views[i] = firn_ranks_row_place(row, of.first, of.count);
-        if (ranks->views[i] == NULL)
-            ranks->views[i] = ranks->packed + i * ranks->chunk;
-        firn_ranks_receive(ranks, i, ranks->views[i], of.count * sizeof *sums);
-    }
-    firn_ranks_exchange(ranks);
-    for (uint32_t i = 0; i < size; i++) {
-        const piece of = piece_of(ranks, i, round);
-        if (i != rank && of.count != 0 && ranks->views[i] == ranks->packed + i * ranks->chunk)
-            firn_ranks_row_store(row, &top, of.first, of.count, ranks->views[i]);
-    }
-}
-
-void firn_ranks_gather(firn_ranks *ranks, const firn_ranks_row *row) {
-    for (uint64_t round = 0; round < rounds_of(ranks); round++)
-        gather(ranks, row, round);
-}
-
 void firn_ranks_reduce(firn_ranks *ranks) {
     for (uint64_t round = 0; round < rounds_of(ranks); round++) {
         adding a = {ranks, piece_of(ranks, ranks->transport->rank, round), ranks->views};
@@ -127,8 +95,8 @@ void firn_ranks_reduce(firn_ranks *ranks) {
         if (a.own.count == 0)
             continue;
         firn_ranks_add_tree(ranks->segments, ranks->segment_count, add, &a);
-        firn_ranks_row_store(&ranks->gradients, &top, a.own.first, a.own.count, ranks->views[0]);
+        firn_ranks_row_store(&ranks->gradients, a.own.first, a.own.count, ranks->views[0]);
     }
     if (!ranks->has_units)
-        firn_ranks_gather(ranks, &ranks->gradients);
+        firn_ranks_gather(ranks);
 }

@@ -40,23 +40,14 @@ float *firn_ranks_row_view(const firn_ranks_row *row, const firn_ranks_node *nod
     return room;
 }
 
-float *firn_ranks_row_place(const firn_ranks_row *row, uint64_t first, size_t count) {
-    const firn_ranks_tensor *tensor = &row->tensors[first < row->elements ? tensor_of(row, first) : 0];
-    return first + count <= tensor->first + tensor->elements ? tensor->data + (first - tensor->first) : NULL;
-}
-
-void firn_ranks_row_store(const firn_ranks_row *row, const firn_ranks_node *node, uint64_t first, size_t count,
-                          const float *from) {
-    if (node->kept != NULL) {
-        memmove(node->kept + first, from, count * sizeof *from);
-        return;
-    }
+void firn_ranks_row_store(const firn_ranks_row *row, uint64_t first, size_t count, const float *from) {
     uint32_t t = tensor_of(row, first);
     for (size_t done = 0; done < count; t++) {
         const firn_ranks_tensor *tensor = &row->tensors[t];
         const uint64_t skip = first + done - tensor->first, left = tensor->elements - skip;
         const size_t run = left < count - done ? (size_t)left : count - done;
-        memmove(elements_of(tensor, node->level) + skip, from + done, run * sizeof *from);
+        if (tensor->data + skip != from + done)
+            memcpy(tensor->data + skip, from + done, run * sizeof *from);
         done += run;
     }
 }

@@ -233,7 +233,7 @@ void firn_ranks_run_phase(firn_ranks *ranks, uint8_t kind) {
     for (uint32_t i = 0; i < count; i++)
         run_op(ranks, kind, units, i);
     if (kind == FIRN_FB_PHASE_KIND_UPDATE)
-        firn_ranks_gather(ranks, &ranks->parameters);
+        firn_ranks_gather(ranks);
 }
 
 /* Allocates the totals: of the blocks of all gradients, as often as one phase may sum them, and once more to put the

@@ -40,12 +40,12 @@ def shares(ranks, micro_batches):
 
 
 def messages(ranks, micro_batches, elements):
-    """How many messages a rank posts in a step: chunks of sums and of parameters, errors, losses, and the command."""
+    """How many messages a rank posts in a step: chunks of sums, its parameters, errors, losses, and the command."""
     nodes = [segments(*share) for share in shares(ranks, micro_batches)]
     lists = max(sum(nodes), ranks * max(nodes))
     chunk = min(max(CHUNKS_MOST // lists // CHUNK_LEAST * CHUNK_LEAST, CHUNK_LEAST), CHUNK_MOST)
     rounds = math.ceil(elements / ranks / chunk)
-    return (ranks - 1) * (rounds * (max(nodes) + 1) + 3)
+    return (ranks - 1) * (rounds * max(nodes) + 4)
 
 
 def step(machine, ranks, cpus=None):
