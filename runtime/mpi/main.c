@@ -1,6 +1,7 @@
 /* firn-mpi: train and eval of firn, shared by the processes that mpirun starts. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,25 @@ static bool asks_for(const char *word, const char *name, const char *brief) {
     return strcmp(word, name) == 0 || strcmp(word, brief) == 0;
 }
 
+/* The CPUs of this machine, divided by the ranks on it. */
+static unsigned threads_of_rank(void) {
+    const mpi_machine machine = mpi_this_machine();
+    const unsigned each = machine.cpus / machine.ranks, may = firn_host_cpus();
+    return each < 1 ? 1 : each < may ? each : may;
+}
+
+/* mpirun binds each rank to one core where it starts two or fewer, whatever the cores that are left. */
+static void say_bound(const cli_options *options) {
+    const mpi_machine machine = mpi_this_machine();
+    cpu_set_t all;
+    if (sched_getaffinity(getppid(), sizeof all, &all) != 0 || machine.ranks >= (unsigned)CPU_COUNT(&all) ||
+        firn_host_cpus() >= (options->threads != 0 ? options->threads : (unsigned)CPU_COUNT(&all) / machine.ranks))
+        return;
+    firn_host_note("firn-mpi: mpirun binds rank 0 to %u of %d CPUs, which its threads share; --bind-to none, an option "
+                   "of mpirun, gives it the others too",
+                   firn_host_cpus(), CPU_COUNT(&all));
+}
+
 static int run(const firn_ranks_transport *transport, int count, char **words) {
     static cli_options options;
     mpi_options more = {0};
@@ -96,11 +116,10 @@ static int run(const firn_ranks_transport *transport, int count, char **words) {
         return leads ? cli_flush() : CLI_OK;
     }
     int status = read_options(&options, &more, leads, count - 1, words + 1);
-    if (status == CLI_OK && options.threads == 0) {
-        const long online = sysconf(_SC_NPROCESSORS_ONLN);
-        const unsigned each = (unsigned)(online > 0 ? online : 1) / mpi_neighbours(), may = firn_host_cpus();
-        options.threads = each < 1 ? 1 : each < may ? each : may;
-    }
+    if (status == CLI_OK && leads && !options.quiet)
+        say_bound(&options);
+    if (status == CLI_OK && options.threads == 0)
+        options.threads = threads_of_rank();
     if (status == CLI_OK) {
         mpi_watch_begin(transport);
         status = leads ? mpi_lead(transport, &options, &more) : mpi_follow(transport, &options);

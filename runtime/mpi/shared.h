@@ -26,8 +26,13 @@ void mpi_share(const firn_ranks_transport *transport, void *bytes, uint64_t coun
 
 /* Writes the name of this machine. */
 void mpi_host(char name[MPI_HOST_BYTES]);
-/* Returns the number of ranks on this machine. */
-uint32_t mpi_neighbours(void);
+/* The machine of a rank. */
+typedef struct mpi_machine {
+    uint32_t ranks; /* on it */
+    uint32_t cpus;  /* that one of these ranks or another may use */
+} mpi_machine;
+
+mpi_machine mpi_this_machine(void);
 
 /* --- watch.c: ranks that die -------------------------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@ enum {
 static MPI_Request *requests;
 static size_t request_space;
 static mpi_lost *lost;
-static bool oversubscribed; /* more ranks than CPUs on this machine */
+static mpi_machine machine;
 
 /* Ends the program after a call of MPI that has failed. */
 static void check(int result, const char *what) {
@@ -59,7 +59,7 @@ static size_t post(size_t count, const firn_ranks_messages *messages, bool sends
 
 /* Waits for the requests. A rank that waits for long sleeps between two looks, because others may have its CPU. */
 static void wait_for(size_t count) {
-    const int polls = oversubscribed ? 1 : POLLS;
+    const int polls = machine.ranks > machine.cpus ? 1 : POLLS;
     for (int looks = 0;; looks++) {
         int done = 0;
         check(MPI_Testall((int)count, requests, &done, MPI_STATUSES_IGNORE), "MPI has lost a message");
@@ -109,14 +109,35 @@ void mpi_host(char name[MPI_HOST_BYTES]) {
     snprintf(name, MPI_HOST_BYTES, "%.*s", MPI_HOST_BYTES - 1, whole);
 }
 
-uint32_t mpi_neighbours(void) {
+/* Counts the CPUs that any rank of this machine may use: mpirun binds each rank to a CPU or some of them. */
+static uint32_t cpus_of(MPI_Comm here, uint32_t size) {
+    cpu_set_t own, any, *all = firn_host_allocate(size * sizeof *all);
+    CPU_ZERO(&any);
+    const bool known = sched_getaffinity(0, sizeof own, &own) == 0;
+    if (!known)
+        CPU_ZERO(&own);
+    check(MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, here), "MPI cannot tell the CPUs");
+    for (uint32_t i = 0; i < size; i++)
+        CPU_OR(&any, &any, &all[i]);
+    free(all);
+    return CPU_COUNT(&any) > 0 ? (uint32_t)CPU_COUNT(&any) : firn_host_cpus();
+}
+
+static mpi_machine look_around(void) {
     MPI_Comm here;
-    int size = 1;
+    mpi_machine found = {1, firn_host_cpus()};
+    int size;
     if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS)
-        return 1;
+        return found;
     MPI_Comm_size(here, &size);
+    found.ranks = (uint32_t)size;
+    found.cpus = cpus_of(here, found.ranks);
     MPI_Comm_free(&here);
-    return (uint32_t)size;
+    return found;
+}
+
+mpi_machine mpi_this_machine(void) {
+    return machine;
 }
 
 bool mpi_begin(firn_ranks_transport *transport, mpi_lost *when_lost) {
@@ -128,7 +149,7 @@ bool mpi_begin(firn_ranks_transport *transport, mpi_lost *when_lost) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     *transport = (firn_ranks_transport){.rank = (uint32_t)rank, .size = (uint32_t)size, .exchange = exchange};
-    oversubscribed = mpi_neighbours() > firn_host_cpus();
+    machine = look_around();
     return true;
 }
 

@@ -302,10 +302,8 @@ static uint32_t connect_all(const firn_ranks_transport *transport) {
     uint32_t missing = transport->size - 1;
     int listener = -1;
     if (transport->rank == 0) {
-        listener = listen_for(&place, mpi_neighbours() == transport->size);
+        listener = listen_for(&place, mpi_this_machine().ranks == transport->size);
         leader = introduce(&place);
-    } else {
-        (void)mpi_neighbours(); /* all ranks ask together */
     }
     mpi_share(transport, &place, sizeof place);
     mpi_share(transport, &leader, sizeof leader);

@@ -286,6 +286,18 @@ start() {
     rm -f "$folder"/some.*
     mpirun --oversubscribe -n "$count" "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --quiet \
         --checkpoint "$folder/some.ckpt" --checkpoint-every 1 --log "$folder/some.log" "$@" >"$folder/out" 2>"$folder/err" &
+if takes_next; then # more CPUs than mpirun gives the rank
+    compile gpt2 train $gpt2 $(tree 8 1)
+    for binding in core none; do
+        [ "$(nproc)" -gt 1 ] || break
+        timeout 120 mpirun --bind-to $binding -n 1 "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text \
+            --steps 1 >"$folder/out" 2>"$folder/$binding.err" || fail "--bind-to $binding"
+        checked=$((checked + 1))
+    done
+    [ "$(nproc)" -eq 1 ] || grep -q "^firn-mpi: mpirun binds rank 0 to 1 of $(nproc) CPUs" "$folder/core.err" || fail "no note of a rank that is bound"
+    ! grep -q 'mpirun binds' "$folder/none.err" || fail "a note of a rank that is not bound"
+fi
+
     started=$!
     waited=0
     while [ ! -e "$folder/some.ckpt" ] && [ $waited -lt 600 ]; do
