@@ -73,7 +73,8 @@ application() {
     }
     tool=$(setting CROSS)
     expect "$made: configure" 0 "" cmake -S "$folder/application" -B "$folder/$made" -DCMAKE_SYSTEM_NAME=Generic \
-        -DCMAKE_C_COMPILER="${tool}gcc" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+        -DCMAKE_C_COMPILER="${tool}gcc" -DCMAKE_C_COMPILER_LAUNCHER="$(command -v ccache || true)" \
+        -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
         -DFIRN_ROOT="$root" -DFIRN_MODULE="$root/runtime/package/zephyr" -DMACHINE="$(setting MACHINE | tr ' ' ';')" \
         -DLIBC="$(setting LIBC | sed "s| runtime/| $root/runtime/|; s| |;|g")" \
         -DLIBC_SOURCE="$(setting LIBC_SOURCE | sed "s|^runtime/|$root/&|")" \
