@@ -10,6 +10,8 @@
 
 enum { WEIGHT_BITS = 31 }; /* the largest score has the weight 2^31 */
 
+#define TOP_BIT (UINT32_C(1) << 31)
+
 /* Stands in the place of an rng_id, among those that no op of a plan can have; permutations use the first of these. */
 #define NUMBER_TAG 0xffffff80u
 
@@ -17,8 +19,8 @@ enum { WEIGHT_BITS = 31 }; /* the largest score has the weight 2^31 */
 typedef struct scores {
     const float *logits;
     uint32_t classes;
-    uint32_t *weights; /* of each class */
-    uint32_t *heap;    /* classes, of which none ranks above its parent, the one at (place - 1) / 2 */
+    uint32_t *weights; /* of each class; not of those that the limit of rank excludes */
+    uint32_t *ids;     /* all classes; those that are left come first, in any order */
 } scores;
 
 /* A NaN counts as minus infinity. */
@@ -26,18 +28,15 @@ static float score_of(const float *logits, uint32_t i) {
     return logits[i] == logits[i] ? logits[i] : -firn_from_bits(FIRN_INFINITY_BITS);
 }
 
-/* Whether class a ranks above class b: by a larger score, or as the first of equals. */
-static bool ranks_above(const scores *s, uint32_t a, uint32_t b) {
-    const float x = score_of(s->logits, a), y = score_of(s->logits, b);
-    return x != y ? x > y : a < b;
-}
-
-/* Returns the class that ranks first. */
+/* Returns the class that ranks first. A NaN is never larger. */
 static uint32_t first_of(const float *logits, uint32_t classes) {
     uint32_t first = 0;
-    for (uint32_t i = 1; i < classes; i++)
-        if (score_of(logits, i) > score_of(logits, first))
+    float largest = -firn_from_bits(FIRN_INFINITY_BITS);
+    for (uint32_t i = 0; i < classes; i++)
+        if (logits[i] > largest) {
+            largest = logits[i];
             first = i;
+        }
     return first;
 }
 
@@ -51,43 +50,75 @@ static uint32_t weight_of(float x, float largest, float temperature) {
     return (uint32_t)(e * 0x1p31f);
 }
 
-static void find_weights(const scores *s, float temperature) {
+/* Finds the weights of the first `count` ids and returns their sum. */
+static uint64_t find_weights(const scores *s, uint32_t count, float temperature) {
     const float largest = score_of(s->logits, first_of(s->logits, s->classes));
-    for (uint32_t i = 0; i < s->classes; i++)
-        s->weights[i] = weight_of(score_of(s->logits, i), largest, temperature);
-}
-
-/* --- ranks -------------------------------------------------------------------------------------------------------- */
-
-/* Moves the class at a place of the heap down to where it belongs. */
-static void sink(const scores *s, uint32_t count, uint32_t place) {
-    const uint32_t moved = s->heap[place];
-    for (;;) {
-        uint64_t child = 2 * (uint64_t)place + 1;
-        if (child + 1 < count && ranks_above(s, s->heap[child + 1], s->heap[child]))
-            child++;
-        if (child >= count || !ranks_above(s, s->heap[child], moved))
-            break;
-        s->heap[place] = s->heap[child];
-        place = (uint32_t)child;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t id = s->ids[i];
+        s->weights[id] = weight_of(score_of(s->logits, id), largest, temperature);
+        sum += s->weights[id];
     }
-    s->heap[place] = moved;
+    return sum;
 }
 
-static void make_heap(const scores *s) {
-    for (uint32_t i = 0; i < s->classes; i++)
-        s->heap[i] = i;
-    for (uint32_t i = s->classes / 2; i > 0; i--)
-        sink(s, s->classes, i - 1);
+/* --- the first ones of an order -----------------------------------------------------------------------------------
+ * The fewest ids that come first in an order and whose sizes add up to some number are found without sorting: ids are
+ * divided by the highest bit in which their keys differ, and one of both sides by the next, at most 32 times. */
+
+typedef enum order { BY_SCORE, BY_ID } order; /* the largest score first, the smallest id first */
+typedef enum size { ONE, WEIGHT } size;       /* of an id */
+
+/* What is not decided: of ids[begin] to ids[end - 1], the first that have the size `needed` together, at least 1 and at
+ * most the size of all. Ids before `begin` are among the first ones. */
+typedef struct open_ids {
+    uint32_t begin, end;
+    uint64_t needed;
+} open_ids;
+
+/* Returns a number that is larger for an id that comes earlier. Both zeros are equal. */
+static inline uint32_t key_of(const scores *s, order by, uint32_t id) {
+    const uint32_t bits = by == BY_SCORE ? firn_bits(score_of(s->logits, id) + 0.0f) : 0;
+    return by == BY_SCORE ? bits ^ ((0 - (bits >> 31)) | TOP_BIT) : ~id;
 }
 
-/* Takes the class that ranks first out of a heap of `count`; it then stands behind the others. */
-static uint32_t take_first(const scores *s, uint32_t count) {
-    const uint32_t first = s->heap[0];
-    s->heap[0] = s->heap[count - 1];
-    s->heap[count - 1] = first;
-    sink(s, count - 1, 0);
-    return first;
+/* Moves the ids whose keys have the bit to the front, and decides on which side the last of the first ones is. Returns
+ * the bits in which the keys of that side differ. */
+static inline uint32_t divide(const scores *s, order by, size of, uint32_t bit, open_ids *open) {
+    uint32_t middle = open->begin, any[2] = {0, 0}, every[2] = {UINT32_MAX, UINT32_MAX};
+    uint64_t before = 0;
+    for (uint32_t i = open->begin; i < open->end; i++) {
+        const uint32_t id = s->ids[i], key = key_of(s, by, id), is_before = (key & bit) != 0;
+        s->ids[i] = s->ids[middle];
+        s->ids[middle] = id;
+        middle += is_before;
+        before += (of == ONE ? 1 : s->weights[id]) & (0 - (uint64_t)is_before);
+        any[is_before] |= key;
+        every[is_before] &= key;
+    }
+    if (before >= open->needed) {
+        open->end = middle;
+        return any[1] & ~every[1];
+    }
+    open->needed -= before;
+    open->begin = middle;
+    return any[0] & ~every[0];
+}
+
+/* Decides until the keys of the ids between begin and end are equal. */
+static void decide(const scores *s, order by, size of, open_ids *open) {
+    uint32_t bit = TOP_BIT, differ = UINT32_MAX;
+    for (; differ != 0; bit >>= 1)
+        if ((differ & bit) != 0)
+            differ = divide(s, by, of, bit, open);
+}
+
+/* Moves the ids that rank first and have the size `needed` together to the front of `count`; returns their number. */
+static uint32_t take_first(const scores *s, uint32_t count, size of, uint64_t needed) {
+    open_ids open = {0, count, needed};
+    decide(s, BY_SCORE, of, &open);
+    decide(s, BY_ID, of, &open);
+    return open.end;
 }
 
 /* --- what can be drawn -------------------------------------------------------------------------------------------- */
@@ -98,34 +129,20 @@ static uint64_t share_of(uint64_t sum, float p) {
     return (sum >> WEIGHT_BITS) * part + (low * part >> WEIGHT_BITS);
 }
 
-static uint64_t sum_of_all(const scores *s) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < s->classes; i++)
-        sum += s->weights[i];
-    return sum;
-}
-
-/* Finds the class of the lowest rank that can be drawn; all classes can where there is no limit. Returns the sum of the
- * weights of those that can. */
-static uint64_t find_last(const scores *s, const firn_sampling *sampling, uint32_t *last) {
-    const bool limited = sampling->top_k != 0 && sampling->top_k < s->classes;
-    const uint32_t kept = limited ? sampling->top_k : s->classes;
-    uint64_t sum = 0, share = UINT64_MAX;
-    make_heap(s);
-    if (!limited) {
-        share = sampling->top_p < 1.0f ? share_of(sum_of_all(s), sampling->top_p) : share;
-    } else if (sampling->top_p < 1.0f) {
-        for (uint32_t i = 0; i < kept; i++)
-            sum += s->weights[take_first(s, s->classes - i)];
-        share = share_of(sum, sampling->top_p);
-        make_heap(s);
-    }
-    sum = 0;
-    for (uint32_t i = 0; i < kept && (i == 0 || sum < share); i++) {
-        *last = take_first(s, s->classes - i);
-        sum += s->weights[*last];
-    }
-    return sum;
+/* Moves the ids that can be drawn to the front and finds their weights. Returns their number. */
+static uint32_t leave(const scores *s, const firn_sampling *sampling, uint64_t *sum) {
+    uint32_t left = s->classes;
+    if (sampling->top_k != 0 && sampling->top_k < left)
+        left = take_first(s, left, ONE, sampling->top_k);
+    *sum = find_weights(s, left, sampling->temperature);
+    if (sampling->top_p == 1.0f)
+        return left;
+    const uint64_t share = share_of(*sum, sampling->top_p);
+    left = take_first(s, left, WEIGHT, share > 0 ? share : 1);
+    *sum = 0;
+    for (uint32_t i = 0; i < left; i++)
+        *sum += s->weights[s->ids[i]];
+    return left;
 }
 
 /* --- the draw ----------------------------------------------------------------------------------------------------- */
@@ -146,20 +163,25 @@ static uint64_t random_of(uint64_t seed, uint64_t number) {
     return (uint64_t)words[0] << 32 | words[1];
 }
 
+/* Returns the first class up to which the weights of all classes add up to more than a number. */
+static uint32_t reach(const scores *s, uint64_t drawn) {
+    uint32_t i = 0;
+    for (uint64_t sum = s->weights[0]; sum <= drawn; sum += s->weights[i])
+        i++;
+    return i;
+}
+
 static uint32_t draw(const scores *s, const firn_sampling *sampling, uint64_t number) {
-    const bool all = (sampling->top_k == 0 || sampling->top_k >= s->classes) && sampling->top_p == 1.0f;
-    uint32_t last = 0, chosen = 0;
-    find_weights(s, sampling->temperature);
-    const uint64_t sum = all ? sum_of_all(s) : find_last(s, sampling, &last);
+    uint64_t sum;
+    for (uint32_t i = 0; i < s->classes; i++)
+        s->ids[i] = i;
+    const uint32_t left = leave(s, sampling, &sum);
     const uint64_t drawn = high_product(random_of(sampling->seed, number), sum);
-    uint64_t before = 0;
-    for (uint32_t i = 0; i < s->classes && before <= drawn; i++) {
-        if (!all && ranks_above(s, last, i))
-            continue;
-        before += s->weights[i];
-        chosen = i;
-    }
-    return chosen;
+    open_ids open = {0, left, drawn + 1};
+    if (left == s->classes)
+        return reach(s, drawn);
+    decide(s, BY_ID, WEIGHT, &open);
+    return s->ids[open.begin];
 }
 
 int firn_sample(const float *logits, uint32_t classes, const firn_sampling *sampling, uint64_t number, uint32_t *room,
@@ -176,7 +198,7 @@ int firn_sample(const float *logits, uint32_t classes, const firn_sampling *samp
     } else {
         scores s = {.logits = logits, .classes = classes};
         s.weights = room;
-        s.heap = room + classes;
+        s.ids = room + classes;
         *id = draw(&s, sampling, number);
     }
     firn_float_end(before);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "runtime/decode/sampling.h"
+#include "runtime/numerics/numerics.h"
 #include "tests/unit/support_test.h"
 
 enum { CLASSES = 8 };
@@ -103,6 +104,104 @@ TEST(frequencies) {
     assert_in_range(counts[0], 2350, 2650);
     assert_in_range(counts[1], 4800, 5200);
     assert_in_range(counts[2], 12250, 12750);
+}
+
+/* --- by sorting --------------------------------------------------------------------------------------------------- */
+
+enum { MOST = 300 };
+
+static float number_of(const float *logits, uint32_t i) {
+    return isnan(logits[i]) ? -INFINITY : logits[i];
+}
+
+static uint64_t weight_of(float x, float largest, float temperature) {
+    return x == largest ? UINT64_C(1) << 31 : (uint64_t)(firn_exp((x - largest) / temperature) * 0x1p31F);
+}
+
+/* Stores all classes in the order of their ranks. */
+static void sort_by_rank(const float *logits, uint32_t classes, uint32_t *order) {
+    for (uint32_t i = 0; i < classes; i++) {
+        uint32_t at = i;
+        for (; at > 0 && number_of(logits, i) > number_of(logits, order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+/* Returns floor(a * b / 2^64), by doubling and adding. */
+static uint64_t high_product(uint64_t a, uint64_t b) {
+    uint64_t high = 0, low = 0;
+    for (int bit = 63; bit >= 0; bit--) {
+        high = high << 1 | low >> 63;
+        low <<= 1;
+        if ((b >> bit & 1) == 0)
+            continue;
+        low += a;
+        high += low < a;
+    }
+    return high;
+}
+
+/* Chooses as plan/NUMERICS.md says it, with all classes sorted. */
+static uint32_t sample_sorted(const float *logits, uint32_t classes, const firn_sampling *sampling, uint64_t number) {
+    const uint32_t key[2] = {(uint32_t)sampling->seed, (uint32_t)(sampling->seed >> 32)};
+    const uint32_t counter[4] = {0, 0xffffff80U, (uint32_t)number, (uint32_t)(number >> 32)};
+    uint32_t order[MOST], words[4], left = classes, kept = 0, chosen = 0;
+    uint64_t weights[MOST], sum = 0, of_kept = 0, up_to = 0;
+    bool is_left[MOST] = {false};
+    sort_by_rank(logits, classes, order);
+    for (uint32_t i = 0; i < classes; i++)
+        weights[i] = weight_of(number_of(logits, i), number_of(logits, order[0]), sampling->temperature);
+    if (sampling->top_k != 0 && sampling->top_k < classes)
+        left = sampling->top_k;
+    for (uint32_t i = 0; i < left; i++)
+        sum += weights[order[i]];
+    const uint64_t share = high_product(sum, (uint64_t)(sampling->top_p * 0x1p31F) << 33);
+    while (kept < left && (sampling->top_p == 1.0F || kept == 0 || of_kept < share)) {
+        of_kept += weights[order[kept]];
+        is_left[order[kept++]] = true;
+    }
+    firn_philox(counter, key, words);
+    const uint64_t drawn = high_product((uint64_t)words[0] << 32 | words[1], of_kept);
+    for (chosen = 0; up_to += is_left[chosen] ? weights[chosen] : 0, up_to <= drawn;)
+        chosen++;
+    return chosen;
+}
+
+static uint32_t next(uint32_t *state, uint32_t limit) {
+    *state = *state * 1664525U + 1013904223U;
+    return (uint32_t)((uint64_t)*state * limit >> 32);
+}
+
+/* Few values, so that many are equal; numbers of either sign; special ones. */
+static void fill(float *logits, uint32_t classes, uint32_t *state) {
+    static const float special[] = {NAN, -INFINITY, INFINITY, -0.0F, 0.0F, 3e38F, -3e38F, 1e-45F, -1e-45F};
+    const uint32_t kind = next(state, 5);
+    for (uint32_t i = 0; i < classes; i++) {
+        logits[i] = (float)next(state, kind == 0 ? 3 : 1000000) / 100000.0F - (kind == 2 ? 20.0F : 5.0F);
+        if (kind == 3 && next(state, 3) == 0)
+            logits[i] = special[next(state, sizeof special / sizeof special[0])];
+        else if (kind == 4)
+            logits[i] = special[3 + next(state, 2)];
+    }
+}
+
+TEST(as_by_sorting) {
+    static const float temperatures[] = {1, 0.3F, 2.5F, 1e-3F, 1e30F}, shares[] = {1, 0.9F, 0.5F, 0.999F, 1e-9F, 0.25F};
+    static float logits[MOST];
+    static uint32_t room[2 * MOST];
+    uint32_t random = 3;
+    for (unsigned n = 0; n < 6000; n++) {
+        const uint32_t classes = 1 + next(&random, n % 3 == 0 ? 4 : n % 3 == 1 ? 40 : MOST);
+        firn_sampling sampling = {.seed = random};
+        uint32_t id = UINT32_MAX;
+        fill(logits, classes, &random);
+        sampling.temperature = temperatures[next(&random, 5)];
+        sampling.top_k = n % 2 == 0 ? 0 : next(&random, classes + 2);
+        sampling.top_p = shares[next(&random, 6)];
+        assert_int_equal(firn_sample(logits, classes, &sampling, n, room, &id), FIRN_OK);
+        assert_int_equal(id, sample_sorted(logits, classes, &sampling, n));
+    }
 }
 
 TEST(arguments) {
