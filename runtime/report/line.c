@@ -112,7 +112,7 @@ static bool take_value(cursor *c, report_field *field) {
         const char *word;
         report_kind kind;
     } words[] = {{"true", REPORT_TRUE}, {"false", REPORT_FALSE}, {"null", REPORT_NULL}};
-    field->number = NAN;
+    field->number = (double)NAN;
     skip_blanks(c);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (take_word(c, words[i].word)) {

@@ -139,7 +139,7 @@ double report_guess_of(firn_fb_plan plan) {
     const found_loss found = find(plan);
     firn_fb_input labels;
     if (found.kinds != 1 || !losses[found.kind].of_classes || is_sum(found.op) || !find_labels(plan, &labels))
-        return NAN;
+        return (double)NAN;
     if (firn_fb_op_code(found.op) == FIRN_OP_linear_cross_entropy)
         return log((double)firn_fb_op_integers_at(found.op, FIRN_LINEAR_CROSS_ENTROPY_CLASSES));
     const firn_fb_tensor logits = firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(found.op, 0));
