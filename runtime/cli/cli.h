@@ -228,6 +228,10 @@ typedef struct cli_session {
     cli_numbers numbers; /* of the run */
     /* That the checkpoint was trained with, from the file beside it: columns, targets and classes. */
     firn_host_names columns, targets, classes;
+    /* The data of that training, and the hash in hexadecimal that they have without the streams that this plan does not
+     * read; "": it reads all of them, or that is not known. */
+    uint8_t trained_data[FIRN_HASH_BYTES];
+    char fewer_streams[65];
 } cli_session;
 
 /* Loads, verifies and opens a plan of either mode, and no data. *session may not be moved. */
@@ -376,6 +380,9 @@ bool cli_columns_parse(firn_host_names *names, const struct cJSON *list);
 int cli_columns_find(cli_session *session, const cli_session *owner);
 /* Wants the columns of these names where no option chooses others. */
 void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, const cli_session *owner);
+/* Gives the plan the data hash of the training if the data are the same, without the streams that the plan does not
+ * read. Returns FIRN_OK or an error of the library. */
+int cli_columns_fit_hash(cli_session *session);
 /* Refuses data whose classes have other names than those of the training, or the same in another order, if the plan
  * reads labels. Returns CLI_OK or, after a message, CLI_FILE. */
 int cli_columns_compare_classes(const cli_session *session);

@@ -240,7 +240,8 @@ static const struct {
      DATA,
      0},
     {{"--classes-output", NULL, "FILE",
-      "write the names of class folders, or of the texts of --target-column, one a line, which predict and eval read by "
+      "write the names of class folders, or of the texts of --target-column, one a line, which predict and eval read "
+      "by "
       "--classes"},
      OPTION_CLASSES_OUTPUT,
      DATA,
@@ -397,12 +398,14 @@ static const struct {
      OPTION_FORMAT,
      PREDICT,
      0},
-    {{"--classes", NULL, "FILE", "names of the classes, one a line; with --format csv or jsonl; default: those that the checkpoint was trained "
+    {{"--classes", NULL, "FILE",
+      "names of the classes, one a line; with --format csv or jsonl; default: those that the checkpoint was trained "
       "with, if they are beside it (CHECKPOINT.columns)"},
      OPTION_CLASSES,
      PREDICT,
      0},
-    {{"--classes", NULL, "FILE", "names of the classes, one a line; with --confusion or --per-class; default: those that the checkpoint was "
+    {{"--classes", NULL, "FILE",
+      "names of the classes, one a line; with --confusion or --per-class; default: those that the checkpoint was "
       "trained with, if they are beside it (CHECKPOINT.columns)"},
      OPTION_CLASSES,
      EVAL,

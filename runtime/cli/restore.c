@@ -58,7 +58,9 @@ static int restore(cli_session *session, firn_restore_report *report) {
 
 int cli_restore(cli_session *session) {
     firn_restore_report report = {0};
-    int error = restore(session, &report);
+    int error = cli_columns_fit_hash(session);
+    if (error == FIRN_OK)
+        error = restore(session, &report);
     if (error != FIRN_OK)
         return refuse(session, error);
     if (cli_columns_compare_classes(session) != CLI_OK) /* after the data themselves, which may be others */

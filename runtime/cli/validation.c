@@ -128,7 +128,9 @@ static int compare(const cli_validation *validation, const cli_session *owner) {
          "held_out)"},
     };
     const bool part = !session->info.all_data;
-    bool same[] = {true, true, memcmp(session->data.sha256, owner->data.sha256, FIRN_HASH_BYTES) == 0};
+    uint8_t there[FIRN_HASH_BYTES] = {0}; /* by the streams that the evaluation reads, too */
+    (void)firn_host_data_hash_first(&owner->data, session->data.source.stream_count, there);
+    bool same[] = {true, true, memcmp(session->data.sha256, there, FIRN_HASH_BYTES) == 0};
     int error = compare_hash(firn_preprocessing_hash, session, owner, &same[0]);
     if (error == FIRN_OK)
         error = compare_hash(firn_split_hash, session, owner, &same[1]);

@@ -15,7 +15,8 @@
 #include "plan/signature.h"
 #include "runtime/cli/cli.h"
 
-#define LATER_DATA "later_data" /* member: the hashes of other data with which the run went on */
+#define LATER_DATA    "later_data"    /* member: what is said of other data with which the run went on */
+#define FEWER_STREAMS "fewer_streams" /* member: the hashes of the data by their first stream, first two, and so on */
 
 enum { FILE_BYTES_MOST = 1 << 26 };
 
@@ -108,18 +109,33 @@ static bool has_hash(const cJSON *root, const char *name, const uint8_t hash[FIR
     return text != NULL && strcmp(text, wanted) == 0;
 }
 
-/* Returns true if the names are also those of data of this hash: of the first, or of data with which the run went on.
- */
-static bool has_data(const cJSON *root, const uint8_t hash[FIRN_HASH_BYTES]) {
+/* Returns the object that tells of data of this hash: that of the first data, which is the whole document, or that of
+ * data with which the run went on. NULL: there is none. */
+static const cJSON *find_data(const cJSON *root, const uint8_t hash[FIRN_HASH_BYTES]) {
     const cJSON *entry;
-    char wanted[65];
-    cli_hex(wanted, hash);
     cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(root, LATER_DATA)) {
-        const char *text = cJSON_GetStringValue(entry);
-        if (text != NULL && strcmp(text, wanted) == 0)
-            return true;
+        if (has_hash(entry, "data", hash))
+            return entry;
     }
-    return has_hash(root, "data", hash);
+    return has_hash(root, "data", hash) ? root : NULL;
+}
+
+/* Keeps the hash of the training's data by the streams that the plan reads. */
+static void take_data(cli_session *session, const cJSON *root, const firn_record *header) {
+    const cJSON *hashes = cJSON_GetObjectItemCaseSensitive(find_data(root, header->data_hash), FEWER_STREAMS);
+    const char *hash = cJSON_GetStringValue(cJSON_GetArrayItem(hashes, (int)session->info.streams - 1));
+    if (hash == NULL || strlen(hash) != sizeof session->fewer_streams - 1)
+        return;
+    memcpy(session->fewer_streams, hash, sizeof session->fewer_streams);
+    memcpy(session->trained_data, header->data_hash, FIRN_HASH_BYTES);
+}
+
+int cli_columns_fit_hash(cli_session *session) {
+    char here[65];
+    cli_hex(here, session->data.sha256);
+    return session->info.eval && strcmp(here, session->fewer_streams) == 0
+               ? firn_set_data_hash(&session->firn, session->trained_data)
+               : FIRN_OK;
 }
 
 static int refuse(const char *path, const char *what) {
@@ -162,14 +178,17 @@ static int parse(cli_session *session, const char *path, const char *text, uint6
         !cli_columns_parse(&session->columns, cJSON_GetObjectItemCaseSensitive(root, "columns")) ||
         !cli_columns_parse(&session->targets, cJSON_GetObjectItemCaseSensitive(root, "targets")) ||
         !cli_columns_parse(&session->classes, cJSON_GetObjectItemCaseSensitive(root, "classes")) ||
-        session->columns.count + session->classes.count == 0)
+        (session->columns.count + session->classes.count == 0 &&
+         !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, FEWER_STREAMS))))
         status = refuse(path, "is no list of the columns of a table");
-    else if (!has_hash(root, "run", header->run_hash) || (!planned && !has_data(root, header->data_hash)))
+    else if (!has_hash(root, "run", header->run_hash) || (!planned && find_data(root, header->data_hash) == NULL))
         status = refuse(path, "has the columns of another checkpoint");
     else if (!is_as_written(root))
         status = refuse(path, "was changed after firn had written it");
     else
         status = compare_with_plan(session, path);
+    if (status == CLI_OK)
+        take_data(session, root, header);
     cJSON_Delete(root);
     return status;
 }
@@ -268,6 +287,20 @@ void cli_columns_want(firn_host_wanted *wanted, const cli_session *session, cons
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
+/* Adds the hash of the data, and those that they have by fewer streams. */
+static void add_data(cJSON *to, const cli_session *session) {
+    const uint32_t streams = session->data.source.stream_count;
+    uint8_t hash[FIRN_HASH_BYTES];
+    char text[65];
+    cli_hex(text, session->data.sha256);
+    cJSON_AddStringToObject(to, "data", text);
+    cJSON *hashes = streams > 1 ? cJSON_AddArrayToObject(to, FEWER_STREAMS) : NULL;
+    for (uint32_t i = 1; i < streams && firn_host_data_hash_first(&session->data, i, hash); i++) {
+        cli_hex(text, hash);
+        cJSON_AddItemToArray(hashes, cJSON_CreateString(text));
+    }
+}
+
 /* Adds the hash of the members that are there. False after a message. */
 static bool seal(cJSON *root) {
     char hash[65];
@@ -279,13 +312,12 @@ static bool seal(cJSON *root) {
 
 /* Returns the names and what they belong to, or NULL after a message. */
 static cJSON *make(const cli_session *session) {
-    char run[65], data[65];
+    char run[65];
     cli_hex(run, session->info.run_hash);
-    cli_hex(data, session->data.sha256);
     const bool planned = session->report.columns.count != 0;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "run", run);
-    cJSON_AddStringToObject(root, "data", data);
+    add_data(root, session);
     add_names(root, "columns", planned ? &session->report.columns : &session->data.features);
     add_names(root, "targets", planned ? &session->report.targets : &session->data.targets);
     add_names(root, "classes", &session->data.classes);
@@ -299,16 +331,16 @@ static cJSON *make(const cli_session *session) {
  * checkpoint has their hash. The file was read before, and is as it was written. */
 static int extend(const cli_session *session, const char *path) {
     uint64_t count;
-    char data[65], *text = read_text(path, &count);
+    char *text = read_text(path, &count);
     cJSON *root = text != NULL ? cJSON_ParseWithLength(text, (size_t)count) : NULL;
     int status = text != NULL ? CLI_OK : CLI_FILE;
-    if (root != NULL && !has_data(root, session->data.sha256)) {
-        cJSON *list = cJSON_GetObjectItemCaseSensitive(root, LATER_DATA);
+    if (root != NULL && find_data(root, session->data.sha256) == NULL) {
+        cJSON *list = cJSON_GetObjectItemCaseSensitive(root, LATER_DATA), *entry = cJSON_CreateObject();
         cJSON_DeleteItemFromObjectCaseSensitive(root, "sha256");
         if (list == NULL)
             list = cJSON_AddArrayToObject(root, LATER_DATA);
-        cli_hex(data, session->data.sha256);
-        cJSON_AddItemToArray(list, cJSON_CreateString(data));
+        add_data(entry, session);
+        cJSON_AddItemToArray(list, entry);
         status = seal(root) ? cli_json_write(path, root) : CLI_FILE;
     }
     cJSON_Delete(root);
@@ -327,13 +359,23 @@ static int check_own(const char *path) {
     const bool own = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(root, "run")) &&
                      cJSON_IsString(cJSON_GetObjectItemCaseSensitive(root, "data")) &&
                      (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "columns")) ||
-                      cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "classes")));
+                      cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "classes")) ||
+                      cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, FEWER_STREAMS)));
     if (!own && (text != NULL || !S_ISREG(status.st_mode)))
         firn_host_fail(path, "is no list of columns that firn wrote, and has the name of the one beside the "
                              "checkpoint; move it away, or give the checkpoint another name");
     cJSON_Delete(root);
     free(text);
     return own ? CLI_OK : CLI_FILE;
+}
+
+static bool has_names(const cli_session *session) {
+    return session->data.features.count != 0 || session->report.columns.count != 0 || session->data.classes.count != 0;
+}
+
+/* Whether a later plan may read the part of the data that is held out, without the labels that the training reads. */
+static bool holds_labels_out(const cli_session *session) {
+    return session->data.source.stream_count > 1 && !session->info.all_data;
 }
 
 int cli_columns_keep(const cli_session *session, const char *checkpoint) {
@@ -346,8 +388,7 @@ int cli_columns_keep(const cli_session *session, const char *checkpoint) {
     int status = kept ? extend(session, path) : check_own(path);
     if (kept || status != CLI_OK) {
         /* nothing is changed */
-    } else if (session->data.features.count != 0 || session->report.columns.count != 0 ||
-               session->data.classes.count != 0) {
+    } else if (has_names(session) || holds_labels_out(session)) {
         root = make(session);
         status = root != NULL ? cli_json_write(path, root) : CLI_FILE;
     } else if (there && !firn_host_remove(path)) { /* left by a checkpoint that is not there any more */

@@ -299,13 +299,17 @@ static bool hash_file(firn_host_file *file, const addition *of, uint64_t *room) 
 
 /* Hashes the files one by one, because file boundaries determine the windows and the held-out part; a hash of the
  * concatenated contents would not distinguish them. */
-static bool hash_list(firn_host_data *data) {
+bool firn_host_data_hash_first(const firn_host_data *data, uint32_t streams, uint8_t sha256[32]) {
     firn_sha256 list;
     bool hashed = firn_sha256_begin(&list) == FIRN_OK;
-    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
+    for (uint32_t s = 0; s < streams; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
             hashed = hash_line(&list, s, data->files[s].files[i]->digest);
-    return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
+    return hashed && firn_sha256_end(&list, sha256) == FIRN_OK;
+}
+
+static bool hash_list(firn_host_data *data) {
+    return firn_host_data_hash_first(data, FIRN_HOST_STREAMS, data->sha256);
 }
 
 bool firn_host_data_hash(const firn_host_data *data, uint32_t stream, uint8_t sha256[32]) {

@@ -452,6 +452,8 @@ bool firn_host_data_sort(firn_host_data *data, bool natural);
 /* Computes the hash of the data of one stream: that of the lines of its files alone. Returns false, without a message,
  * if it cannot be computed. */
 bool firn_host_data_hash(const firn_host_data *data, uint32_t stream, uint8_t sha256[32]);
+/* Computes the hash that the data would have if only the first streams, so many, were given. As above. */
+bool firn_host_data_hash_first(const firn_host_data *data, uint32_t streams, uint8_t sha256[32]);
 /* Returns true if no file has changed since it was opened. A read checks the file that it reads. Prints no message. */
 bool firn_host_data_unchanged(firn_host_data *data);
 /* Looks at one file only, chosen by `turn` among all in turn, so that a call costs the same with many files. */
