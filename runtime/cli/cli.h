@@ -35,8 +35,12 @@ typedef struct cli_ranks {
     /* firn_train_step and firn_eval_step; the latter may take several batches. */
     int (*train_step)(void *context, struct cli_session *session, firn_step_report *report);
     int (*eval_step)(void *context, struct cli_session *session);
-    /* Makes the state whole, before it is saved or hashed. */
+    /* firn_initialise and firn_digest. */
+    int (*initialise)(void *context, struct cli_session *session);
+    int (*digest)(void *context, struct cli_session *session, uint8_t digest[32]);
+    /* Makes the state whole before it is saved, and gives back the memory for that. */
     void (*gather_state)(void *context, struct cli_session *session);
+    void (*release_state)(void *context, struct cli_session *session);
     /* firn_host_data_fault for the data as another rank has them. */
     const char *(*fault)(void *context, char *text, size_t size);
 } cli_ranks;
@@ -295,8 +299,12 @@ void cli_profile_end(cli_profile *profile);
 /* Run a step. Return FIRN_OK or an error of the library. */
 int cli_train_step(cli_session *session, firn_step_report *report);
 int cli_eval_step(cli_session *session);
-/* Makes the state whole, before it is saved or hashed: ranks may have parts of it. */
+/* The initial state, and the digest of the state. Errors: those of firn_initialise and firn_digest. */
+int cli_initialise(cli_session *session);
+int cli_state_digest(cli_session *session, uint8_t digest[32]);
+/* Makes the state whole before it is saved, because ranks may have parts of it; releases what was only for that. */
 void cli_gather_state(cli_session *session);
+void cli_release_state(cli_session *session);
 
 /* --- plan.c: what the library does not say of an open plan --- */
 

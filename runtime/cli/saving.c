@@ -122,6 +122,7 @@ static int write_state(const cli_saving *saving) {
     firn_host_port_exchange(&saving->session->port, saving->port);
     const int error = firn_save(&saving->session->firn);
     firn_host_port_exchange(&saving->session->port, saving->port);
+    cli_release_state(saving->session);
     return error;
 }
 

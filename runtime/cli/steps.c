@@ -1,4 +1,4 @@
-/* Steps of a session: those of the library, or those that firn-mpi shares among its ranks. */
+/* Steps and state of a session: those of the library, or those that firn-mpi shares among its ranks. */
 #include "runtime/cli/cli.h"
 
 int cli_train_step(cli_session *session, firn_step_report *report) {
@@ -13,8 +13,24 @@ int cli_eval_step(cli_session *session) {
                          : firn_eval_step(&session->firn, cli_source(session));
 }
 
+int cli_initialise(cli_session *session) {
+    const cli_ranks *ranks = session->options->ranks;
+    return ranks != NULL ? ranks->initialise(ranks->context, session) : firn_initialise(&session->firn);
+}
+
+int cli_state_digest(cli_session *session, uint8_t digest[32]) {
+    const cli_ranks *ranks = session->options->ranks;
+    return ranks != NULL ? ranks->digest(ranks->context, session, digest) : firn_digest(&session->firn, digest);
+}
+
 void cli_gather_state(cli_session *session) {
     const cli_ranks *ranks = session->options->ranks;
     if (ranks != NULL)
         ranks->gather_state(ranks->context, session);
+}
+
+void cli_release_state(cli_session *session) {
+    const cli_ranks *ranks = session->options->ranks;
+    if (ranks != NULL)
+        ranks->release_state(ranks->context, session);
 }

@@ -33,7 +33,7 @@ static int begin_state(run *run) {
     int status = resume ? cli_restore(session) : CLI_OK;
     if (status != CLI_OK)
         return status;
-    int error = resume ? FIRN_OK : firn_initialise(&session->firn);
+    int error = resume ? FIRN_OK : cli_initialise(session);
     if (error == FIRN_OK)
         error = firn_progress(&session->firn, &run->first);
     if (error != FIRN_OK)
@@ -66,8 +66,7 @@ static bool is_complete(const run *run) {
 
 static int print_digest(run *run) {
     uint8_t digest[32];
-    cli_gather_state(&run->session);
-    int error = firn_digest(&run->session.firn, digest);
+    int error = cli_state_digest(&run->session, digest);
     return error == FIRN_OK ? cli_print_digest(digest) : cli_error(&run->session, error);
 }
 

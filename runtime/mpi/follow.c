@@ -134,6 +134,7 @@ static void stop(follower *f) {
 /* Does what one command says. Returns false after the last. */
 static bool obey(follower *f, const mpi_command *command) {
     uint32_t other;
+    uint8_t digest[32];
     switch ((mpi_order)command->order) {
     case MPI_OPENED:
         say_opened(f, command->which);
@@ -146,6 +147,9 @@ static bool obey(follower *f, const mpi_command *command) {
         break;
     case MPI_GATHER:
         firn_ranks_gather_state(f->ranks[0]);
+        break;
+    case MPI_DIGEST:
+        (void)!firn_ranks_digest(f->ranks[0], digest);
         break;
     case MPI_TRAIN:
         train(f);

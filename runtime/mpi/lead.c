@@ -13,8 +13,7 @@ typedef struct leader {
     const cli_options *options;
     const mpi_options *more;
     firn_ranks *ranks[SESSIONS];
-    bool has_state;    /* the other ranks have the state */
-    uint64_t gathered; /* step after which rank 0 has the whole state; UINT64_MAX: none */
+    bool has_state; /* the other ranks have the state */
     bool has_fault;
     mpi_fault fault;
     char file[MPI_TEXT_BYTES + MPI_HOST_BYTES]; /* the name of the file at fault, with its rank */
@@ -67,15 +66,14 @@ static int refuse_rank(const leader *l, const cli_session *session, uint32_t ran
     return CLI_REFUSED;
 }
 
-/* Gives the other ranks the state of a run that begins, or goes on. */
+/* Gives the other ranks the state that rank 0 has restored. */
 static void share_state(leader *l) {
     if (l->has_state)
         return;
     l->has_state = true;
-    const bool begins = strcmp(l->options->command, "train") == 0 && !l->options->resume;
-    tell(l, begins ? MPI_INITIALISE : MPI_STATE, 0, 0);
-    if (!begins)
-        firn_ranks_share_state(l->ranks[0]);
+    tell(l, MPI_STATE, 0, 0);
+    firn_ranks_share_state(l->ranks[0]);
+    firn_ranks_release_state(l->ranks[0], firn_host_block_release);
 }
 
 static int opened(void *context, cli_session *session) {
@@ -111,14 +109,40 @@ static void ask_for_fault(leader *l, uint32_t rank, uint32_t which) {
     l->has_fault = true;
 }
 
-static void gather_state(void *context, cli_session *session) {
+static int initialise(void *context, cli_session *session) {
+    leader *l = context;
+    (void)session;
+    l->has_state = true;
+    tell(l, MPI_INITIALISE, 0, 0);
+    return firn_ranks_initialise(l->ranks[0]);
+}
+
+static int digest(void *context, cli_session *session, uint8_t digest[32]) {
     leader *l = context;
     uint64_t step;
-    if (!l->has_state || firn_progress(&session->firn, &step) != FIRN_OK || step == l->gathered)
-        return; /* rank 0 has all of a state that no other rank has */
+    const int error = firn_progress(&session->firn, &step); /* the other ranks have no better state */
+    if (error != FIRN_OK)
+        return error;
+    share_state(l);
+    tell(l, MPI_DIGEST, 0, 0);
+    return firn_ranks_digest(l->ranks[0], digest);
+}
+
+/* Rank 0 has all of a state that no other rank has yet. */
+static void gather_state(void *context, cli_session *session) {
+    leader *l = context;
+    (void)session;
+    if (!l->has_state)
+        return;
     tell(l, MPI_GATHER, 0, 0);
     firn_ranks_gather_state(l->ranks[0]);
-    l->gathered = step;
+}
+
+static void release_state(void *context, cli_session *session) {
+    leader *l = context;
+    (void)session;
+    if (l->has_state)
+        firn_ranks_release_state(l->ranks[0], firn_host_block_release);
 }
 
 static const char *fault(void *context, char *text, size_t size) {
@@ -208,9 +232,12 @@ int mpi_lead(const firn_ranks_transport *transport, cli_options *options, const 
                              .opened = opened,
                              .train_step = train_step,
                              .eval_step = eval_step,
+                             .initialise = initialise,
+                             .digest = digest,
                              .gather_state = gather_state,
+                             .release_state = release_state,
                              .fault = fault};
-    l = (leader){.transport = transport, .options = options, .more = more, .gathered = UINT64_MAX};
+    l = (leader){.transport = transport, .options = options, .more = more};
     l.opened = firn_host_allocate(transport->size * sizeof *l.opened);
     options->ranks = &hooks;
     mpi_watch_note(options->checkpoint, 0);

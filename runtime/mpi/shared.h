@@ -57,6 +57,7 @@ typedef enum mpi_order {
     MPI_INITIALISE, /* fill the state */
     MPI_STATE,      /* take the state of rank 0 */
     MPI_GATHER,     /* give rank 0 the whole state */
+    MPI_DIGEST,     /* give rank 0 what its digest needs */
     MPI_TRAIN,      /* a step */
     MPI_EVALUATE,   /* a batch for each rank */
     MPI_FAULT,      /* the rank `number` says what is wrong with its data */

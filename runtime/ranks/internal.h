@@ -121,7 +121,7 @@ struct firn_ranks {
     uint8_t *whole;            /* of each unit: it has an op that cannot run for a part of it */
     firn_ranks_state *states;
     uint32_t state_count;
-    bool may_fill;              /* while the state is filled: the optimizer's begins with constants, of units with 0 */
+    bool may_fill;              /* while the state is filled: all of the optimizer's begins with constants */
     firn_prepared_op *prepared; /* the ops of the plan, with operands cut to the parts of this rank */
     firn_tensor *operands;
     uint32_t *dims;
@@ -155,6 +155,21 @@ void firn_ranks_reduce(firn_ranks *ranks);
 bool firn_ranks_list_runs(firn_ranks *ranks);
 /* Gives every rank all parameters or, without units, all sums: each has its range of them. */
 void firn_ranks_gather(firn_ranks *ranks);
+
+/* --- state.c ------------------------------------------------------------------------------------------------------ */
+
+/* Returns what a rank has of a tensor of a unit: the same part as of the gradient or, of what is there for all
+ * elements, all of it where the first element is. */
+firn_ranks_share firn_ranks_state_part(const firn_ranks *ranks, const firn_ranks_state *state, uint32_t rank);
+/* Returns where a part lies, and the number of its bytes. */
+uint8_t *firn_ranks_state_bytes(const firn_ranks_state *state, firn_ranks_share part, uint64_t *count);
+/* Returns the tensor of a unit at an index of the plan, or NULL. */
+const firn_ranks_state *firn_ranks_state_at(const firn_ranks *ranks, uint32_t index);
+/* Whether a region is the same on all ranks as a whole. */
+bool firn_ranks_is_common(const firn_ranks *ranks, uint32_t region);
+/* Calls use(argument, index) for each tensor of the optimizer's state that all ranks have, of a plan with units. */
+void firn_ranks_for_common_tensors(const firn_ranks *ranks, void (*use)(void *argument, uint32_t index),
+                                   void *argument);
 
 /* --- units.c and update.c ----------------------------------------------------------------------------------------- */
 

@@ -38,8 +38,19 @@ int firn_ranks_initialise(firn_ranks *ranks);
 /* Gives every rank what it needs of the state of rank 0. */
 void firn_ranks_share_state(firn_ranks *ranks);
 
-/* Gives rank 0 the whole state, for a checkpoint or a digest. */
+/* Gives rank 0 the whole state, for a checkpoint. */
 void firn_ranks_gather_state(firn_ranks *ranks);
+
+/* Gives memory back: what it is given lies in a block, and holds zeros or what it held. */
+typedef void firn_ranks_release(void *bytes, uint64_t count);
+
+/* Releases what rank 0 has of the state that other ranks update. Each rank may call it by itself; on others than rank 0
+ * it does nothing. */
+void firn_ranks_release_state(firn_ranks *ranks, firn_ranks_release *release);
+
+/* firn_digest of the whole state, of which rank 0 needs no more than it updates. Rank 0 gets the digest; the bytes are
+ * undefined on other ranks. */
+int firn_ranks_digest(firn_ranks *ranks, uint8_t digest[32]);
 
 /* firn_train_step and firn_eval_step. The errors are those that one process would have met first, on every rank; *from
  * becomes the rank that met it. An evaluation takes as many batches as there are ranks, and only rank 0 then has its
