@@ -152,6 +152,12 @@ end
     compile onnx train "$folder/onnx.yaml" $(tree 16 2)
     equal onnx 3 "$(some)" --data "$folder/norms.npy" --labels "$folder/norms_targets.npy"
 fi
+if takes_next; then # messages by TCP, as between machines
+    export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self
+    compile gpt2 train $gpt2 $(tree 9 1) $dynamic
+    equal gpt2 4 "$(some)" --data $text
+    unset OMPI_MCA_pml OMPI_MCA_btl
+fi
 if takes_next; then
     compile lora train $gpt2 $(tree 8 1) --set trainer.init.fine_tuning='{lora: {rank: 2, alpha: 4, layers: ["*.attn.*"]}}'
     equal lora 4 "$(some)" --data $text
@@ -260,6 +266,11 @@ if takes_next; then
     set -- --pub "$folder/key.pub.pem" --data $text --quiet --steps 2 --checkpoint "$folder/none.ckpt"
     says "more ranks than micro-batches" 3 "8 micro-batches in a step, and there are 9 ranks" ranks 9 train "$folder/gpt2.train" "$@"
     says "micro-batches in sequence" 3 "micro_batch_order: tree" ranks 2 train "$folder/ordered.train" "$@"
+    compile ring train compiler/recipes/small_mlp.yaml $(tree 4 2) --set trainer.fit.train_dataloader.source=push \
+        --set trainer.fit.train_dataloader.ring=8 --set trainer.fit.train_dataloader.held_out_per_mille=0 \
+        --set trainer.init.model.input_size=392
+    says "samples that are pushed" 3 "pushed into a ring, which one process has; run it by firn" ranks 2 train "$folder/ring.train" \
+        --pub "$folder/key.pub.pem" --data "$folder/images.npy" --labels "$folder/classes.npy" --quiet --steps 2
     says "another command" 2 "predict is no command of firn-mpi" ranks 2 predict "$folder/gpt2.train" "$@"
     says "no data" 2 "needs --data" ranks 2 train "$folder/gpt2.train" --pub "$folder/key.pub.pem"
     says "no plan" 1 "none.train" ranks 3 train "$folder/none.train" "$@"
@@ -275,17 +286,6 @@ if takes_next; then
         --pub "$folder/key.pub.pem" --data $text --quiet --steps 2 --log /dev/full
 fi
 
-# rank_of PROCESS: its rank
-rank_of() {
-    tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p'
-}
-# start N OPTION...: starts a run of the plan gpt2.train in N ranks, with a save after every step, and waits for the first
-start() {
-    count=$1
-    shift
-    rm -f "$folder"/some.*
-    mpirun --oversubscribe -n "$count" "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --quiet \
-        --checkpoint "$folder/some.ckpt" --checkpoint-every 1 --log "$folder/some.log" "$@" >"$folder/out" 2>"$folder/err" &
 if takes_next; then # more CPUs than mpirun gives the rank
     compile gpt2 train $gpt2 $(tree 8 1)
     for binding in core none; do
@@ -298,6 +298,17 @@ if takes_next; then # more CPUs than mpirun gives the rank
     ! grep -q 'mpirun binds' "$folder/none.err" || fail "a note of a rank that is not bound"
 fi
 
+# rank_of PROCESS: its rank
+rank_of() {
+    tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p'
+}
+# start N OPTION...: starts a run of the plan gpt2.train in N ranks, with a save after every step, and waits for the first
+start() {
+    count=$1
+    shift
+    rm -f "$folder"/some.*
+    mpirun --oversubscribe -n "$count" "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --quiet \
+        --checkpoint "$folder/some.ckpt" --checkpoint-every 1 --log "$folder/some.log" "$@" >"$folder/out" 2>"$folder/err" &
     started=$!
     waited=0
     while [ ! -e "$folder/some.ckpt" ] && [ $waited -lt 600 ]; do
@@ -316,6 +327,16 @@ goes_on() {
     "$FIRN" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet --checkpoint "$folder/some.ckpt" \
         --log "$folder/some.log" --resume >"$folder/got" 2>&1 || [ $? -eq 5 ] || fail "$1: cannot be resumed"
     grep -q "$(cat "$folder/whole")" "$folder/got" || fail "$1: the resumed run has another digest"
+}
+# goes_on_for_two NAME: after two more steps it has the state that one process has after as many
+goes_on_for_two() {
+    set -- "$1" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet
+    name=$1
+    shift
+    "$FIRN" "$@" --steps 2 --checkpoint "$folder/some.ckpt" --log "$folder/some.log" --resume >"$folder/got" 2>&1 ||
+        fail "$name: cannot be resumed"
+    "$FIRN" "$@" --steps $(($(wc -l <"$folder/some.log") - 1)) >"$folder/wanted" 2>&1
+    grep -q "$(grep '^digest' "$folder/wanted")" "$folder/got" || fail "$name: the resumed run has another digest"
 }
 # long_plan: makes a plan of so many steps that a fast machine takes more than a second, and the digest at its end
 long_plan() {
@@ -349,6 +370,27 @@ if takes_next; then # each rank, at many moments
         checked=$((checked + 1))
     done
 fi
+# Signals to mpirun. USR1 it passes on at once. To the others it sends SIGTERM a second later, and SIGKILL after another one,
+# which a busy machine may need for a step: then the checkpoint before leads to the end as well.
+for signal in USR1 TERM INT; do
+    takes_next || continue
+    compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=100000
+    start 3 --data $text
+    kill -$signal $started || fail "SIG$signal: the run had ended before"
+    status=0
+    wait $started || status=$?
+    case $signal in
+    USR1)
+        [ $status -eq 130 ] || fail "SIG$signal: exit $status"
+        [ "$(grep -c "^interrupted after step [0-9]*; .*some.ckpt has it, --resume goes on" "$folder/err")" -eq 1 ] ||
+            fail "SIG$signal: no line says where the run ended"
+        ;;
+    *) [ $status -ne 0 ] || fail "SIG$signal: exit 0" ;;
+    esac
+    ! grep -q ' has died' "$folder/err" || fail "SIG$signal: a rank is said to have died"
+    goes_on_for_two "SIG$signal"
+    checked=$((checked + 1))
+done
 if takes_next; then # the file of rank 2 is truncated in the course of the run
     long_plan
     awk -v text="$(cat $text)" 'BEGIN { for (i = 0; i < 22000; i++) print text }' >"$folder/large.txt" # not read into memory

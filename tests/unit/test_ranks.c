@@ -347,19 +347,31 @@ TEST(an_evaluation_has_the_bits_of_one_process) {
     compiled_plan_free(&plan);
 }
 
-TEST(what_cannot_be_shared_is_refused) {
-    static const char *const settings[] = {"trainer.fit.train_dataloader={batch_size: 4, micro_batch_size: 2}"};
+/* Writes why a plan cannot be shared by so many ranks. */
+static void refuse(const char *recipe, const char *const *settings, uint32_t count, uint32_t size, char fault[300]) {
     compiled_plan plan;
     compiled_run opened;
-    char fault[300];
-    compiled_plan_make(&plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 1);
+    const firn_ranks_transport transport = {NULL, 0, size, exchange};
+    compiled_plan_make(&plan, recipe, FIRNC_TRAIN, settings, count);
     assert_int_equal(compiled_run_open(&opened, &plan, 0), FIRN_OK);
-    for (uint32_t size = 2; size <= 3; size++) {
-        const firn_ranks_transport transport = {NULL, 0, size, exchange};
-        assert_null(firn_ranks_begin(&opened.firn, &transport, fault, sizeof fault));
-        assert_non_null(
-            strstr(fault, size == 2 ? "micro_batch_order: tree" : "2 micro-batches in a step, and there are 3"));
-    }
+    assert_null(firn_ranks_begin(&opened.firn, &transport, fault, 300));
     compiled_run_close(&opened);
     compiled_plan_free(&plan);
+}
+
+/* firn_push is linked, as in firn-mpi: a program that never calls it opens no plan with a ring. */
+TEST(what_cannot_be_shared_is_refused) {
+    firn closed = {0};
+    assert_int_equal(firn_push(&closed, NULL, 0, 0), FIRN_ERROR_NOT_OPEN);
+    static const char *const sequential = "trainer.fit.train_dataloader={batch_size: 4, micro_batch_size: 2}";
+    static const char *const ring[] = {"trainer.init.loop.micro_batch_order=tree",
+                                       "trainer.fit.train_dataloader={batch_size: 4, micro_batch_size: 2, "
+                                       "held_out_per_mille: 0, source: push, ring: 8}"};
+    char fault[300];
+    refuse("compiler/recipes/small_mlp.yaml", &sequential, 1, 2, fault);
+    assert_non_null(strstr(fault, "micro_batch_order: tree"));
+    refuse("compiler/recipes/small_mlp.yaml", &sequential, 1, 3, fault);
+    assert_non_null(strstr(fault, "2 micro-batches in a step, and there are 3"));
+    refuse("compiler/recipes/small_mlp.yaml", ring, 2, 2, fault);
+    assert_non_null(strstr(fault, "pushed into a ring"));
 }
