@@ -238,8 +238,6 @@ typedef struct cli_session {
     char fewer_streams[65];
 } cli_session;
 
-/* Loads, verifies and opens a plan of either mode, and no data. *session may not be moved. */
-int cli_session_begin_plan(cli_session *session, const cli_options *options);
 /* Loads, verifies and opens an eval plan that reads no data. *session may not be moved. */
 int cli_session_begin_alone(cli_session *session, const cli_options *options);
 /* Loads, verifies and opens the plan, checks its mode, and opens the data; a decode plan has none and is refused. */

@@ -502,7 +502,8 @@ static void note_plan(const cli_session *session) {
                    info->kernels);
 }
 
-int cli_session_begin_plan(cli_session *session, const cli_options *options) {
+/* Loads and opens the plan. */
+static int begin_plan(cli_session *session, const cli_options *options) {
     *session = (cli_session){.options = options};
     unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
     firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
@@ -574,7 +575,7 @@ int cli_session_begin_beside(cli_session *session, cli_options *options, const c
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
-    int status = cli_session_begin_plan(session, options);
+    int status = begin_plan(session, options);
     if (status != CLI_OK)
         return status;
     if (session->info.eval != eval)
@@ -584,7 +585,7 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
 }
 
 int cli_session_begin_alone(cli_session *session, const cli_options *options) {
-    const int status = cli_session_begin_plan(session, options);
+    const int status = begin_plan(session, options);
     if (status != CLI_OK)
         return status;
     if (!session->info.eval)
@@ -595,7 +596,7 @@ int cli_session_begin_alone(cli_session *session, const cli_options *options) {
 }
 
 int cli_session_open(cli_session *session, const cli_options *options) {
-    const int status = cli_session_begin_plan(session, options);
+    const int status = begin_plan(session, options);
     return status == CLI_OK ? begin_data(session, NULL) : status;
 }
 

@@ -26,7 +26,7 @@ typedef struct page {
 /* Notes that the plan is not that of a log. */
 static void compare_plan(const page *p) {
     char hash[65];
-    cli_hex(hash, p->plan.session.info.run_hash);
+    cli_hex(hash, p->plan.info.run_hash);
     for (uint32_t i = 0; i < p->run_count && !p->options->quiet; i++) {
         const char *said = report_log_said(&p->runs[i], "run_hash");
         if (said != NULL && strcmp(said, hash) != 0)

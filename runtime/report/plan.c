@@ -1,5 +1,5 @@
-/* Says what a plan is: hashes, who signed it, sizes, precision, schedules (runtime/report/report.h). The plan was
- * verified and opened; what its report only says is in "said". */
+/* Says what a plan is: hashes, who signed it, sizes, precision, schedules (runtime/report/report.h). The plan is verified
+ * as before a run, and not opened, because that takes the memory of the run. What only its report says is in "said". */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,29 +7,82 @@
 
 #include "plan/costs/costs.h"
 #include "plan/generated/words.h"
+#include "plan/identity.h"
 #include "plan/schedule_list.h"
 #include "runtime/report/report.h"
 
 enum { SCHEDULE_POINTS = 1024 };
 
+/* --- reading --- */
+
+/* Verifies the plan as the runtime does before it opens one. The header has been decoded, and is not trusted yet. */
+static int verify(report_plan *plan, firn_checked *checked) {
+    const cli_session *session = &plan->session;
+    plan->pool_bytes = firn_check_pool_bytes(&plan->header.counts);
+    plan->pool = firn_host_block(plan->pool_bytes);
+    const firn_check_request request = {
+        .mark = FIRN_CHECK_REQUEST,
+        .file = session->plan.bytes,
+        .file_bytes = session->plan.count,
+        .keys = {.list = session->keys[0], .count = session->options->key_count},
+        .pool = plan->pool,
+        .pool_bytes = plan->pool != NULL ? plan->pool_bytes : 0,
+    };
+    int error = firn_check(&request, checked);
+    if (error == FIRN_OK && session->plan.count != firn_header_payload_end(&checked->header))
+        error = firn_check_report(&request, &checked->header);
+    return error;
+}
+
+/* What firn_describe says of an open plan. */
+static int describe(report_plan *plan, const firn_checked *checked) {
+    const firn_fb_sampler sampler = firn_fb_plan_sampler(checked->plan);
+    const firn_alive silent = {NULL, NULL};
+    plan->info = (firn_info){.eval = checked->header.mode == FIRN_MODE_EVAL,
+                             .steps = firn_fb_plan_steps(checked->plan),
+                             .micro_batches = firn_fb_plan_micro_batches(checked->plan),
+                             .samples = firn_fb_sampler_samples(sampler),
+                             .window = firn_fb_sampler_window(sampler)};
+    memcpy(plan->info.plan_hash, checked->plan_hash, sizeof plan->info.plan_hash);
+    memcpy(plan->info.run_hash, checked->header.run_hash, sizeof plan->info.run_hash);
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(checked->plan); i++) {
+        const firn_fb_tensor tensor = firn_fb_plan_tensors_at(checked->plan, i);
+        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
+            plan->info.parameters += firn_tensor_elements(tensor);
+    }
+    return firn_model_hash(checked->plan, &checked->header, plan->session.plan.bytes, &silent, plan->info.model_hash);
+}
+
 int report_plan_read(report_plan *plan, const cli_options *options) {
-    const int status = cli_session_begin_plan(&plan->session, options);
-    if (status != CLI_OK)
-        return status;
-    const firn_host_plan *file = &plan->session.plan;
-    const int error = firn_header_decode(&plan->header, file->bytes, file->count);
+    cli_session *session = &plan->session;
+    firn_checked checked;
+    session->options = options;
+    for (uint32_t i = 0; i < options->key_count; i++)
+        if (!firn_host_key_load(session->keys[i], options->keys[i]))
+            return CLI_FILE;
+    if (!firn_host_plan_load(&session->plan, options->file))
+        return CLI_FILE;
+    if (!firn_is_plan(session->plan.bytes, session->plan.count))
+        return cli_refuse_no_plan(options->file, &session->plan);
+    int error = firn_header_decode(&plan->header, session->plan.bytes, session->plan.count);
+    if (error == FIRN_OK)
+        error = verify(plan, &checked);
+    if (error == FIRN_OK)
+        error = describe(plan, &checked);
     if (error != FIRN_OK)
-        return cli_error(&plan->session, error);
-    plan->plan = cli_plan(&plan->session);
+        return cli_error(session, error);
+    plan->plan = checked.plan;
     const uint64_t begin = firn_header_payload_end(&plan->header);
-    if (file->count > begin) /* cli_report_read has compared it with its hash */
-        plan->said = cJSON_ParseWithLength((const char *)file->bytes + begin, (size_t)(file->count - begin));
+    if (session->plan.count > begin)
+        plan->said =
+            cJSON_ParseWithLength((const char *)session->plan.bytes + begin, (size_t)(session->plan.count - begin));
     return CLI_OK;
 }
 
 void report_plan_free(report_plan *plan) {
     cJSON_Delete(plan->said);
-    cli_session_end(&plan->session);
+    firn_host_block_free(plan->pool, plan->pool_bytes);
+    firn_host_plan_unload(&plan->session.plan);
 }
 
 /* --- what it is --- */
@@ -64,7 +117,7 @@ static const char *signer_of(const report_plan *plan) {
 
 static void put_identity(FILE *to, const report_plan *plan) {
     const firn_header *header = &plan->header;
-    const firn_info *info = &plan->session.info;
+    const firn_info *info = &plan->info;
     report_put_hash(to, "planHash", info->plan_hash);
     report_put_hash(to, "runHash", info->run_hash);
     report_put_hash(to, "modelHash", info->model_hash);
@@ -103,7 +156,7 @@ static const char *half_of(firn_fb_plan plan) {
 }
 
 static void put_run(FILE *to, const report_plan *plan) {
-    const firn_info *info = &plan->session.info;
+    const firn_info *info = &plan->info;
     const firn_fb_sampler sampler = firn_fb_plan_sampler(plan->plan);
     const report_unit unit = report_unit_of(plan->plan);
     fprintf(to, ",\"mode\":\"%s\",\"steps\":%llu,\"microBatches\":%lu,\"samples\":%lu,\"window\":%lu",
@@ -201,7 +254,7 @@ static void put_groups(FILE *to, const report_plan *plan) {
 
 static void put_schedules(FILE *to, const report_plan *plan) {
     uint64_t *steps = NULL;
-    const uint64_t run = plan->session.info.steps;
+    const uint64_t run = plan->info.steps;
     const size_t count = steps_of(plan, run, &steps);
     fputs(",\"schedules\":[", to);
     for (uint32_t i = 0; run != 0 && i < firn_fb_plan_schedules_count(plan->plan); i++)

@@ -62,7 +62,7 @@ int report_profile_read(report_profile *profile, const char *path, const report_
         return refuse(path, "is no profile, or a damaged one", "give the file that firn train --profile wrote");
     if (plan == NULL)
         return CLI_OK;
-    cli_hex(hash, plan->session.info.run_hash);
+    cli_hex(hash, plan->info.run_hash);
     const char *said = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile->root, "run_hash"));
     const cJSON *ops = cJSON_GetObjectItemCaseSensitive(profile->root, "op_seconds");
     if (strcmp(hash, said) != 0 || cJSON_GetArraySize(ops) != (int)plan->header.counts.ops)

@@ -138,9 +138,12 @@ double report_guess_of(firn_fb_plan plan);
 /* --- plan.c: a plan ------------------------------------------------------------------------------------------------*/
 
 typedef struct report_plan {
-    cli_session session; /* open, and never run */
+    cli_session session; /* has the file and the keys alone: a plan that this machine has no memory for is shown, too */
+    firn_info info;
     firn_header header;
     firn_fb_plan plan;
+    void *pool; /* of the check */
+    uint64_t pool_bytes;
     struct cJSON *said; /* the report of the plan; NULL: it has none */
 } report_plan;
 
