@@ -68,10 +68,15 @@ say "Evaluate on the held-out text, with a second plan of the same model"
 "$FIRNC" compile "$RECIPES/demo_gpt2.yaml" --mode eval --key "$OUT/demo.key.pem" -o "$OUT/eval.plan"
 perplexity=$("$FIRN" eval "$OUT/eval.plan" --pub "$OUT/demo.pub.pem" --data "$DATA" --checkpoint "$OUT/model.ckpt")
 held_out=$(awk -v p="$perplexity" 'BEGIN { printf "%.4f", log(p) }')
-echo "mean training loss of the last 20 steps: $last nats per byte"
-echo "held-out perplexity: $perplexity (that is $held_out nats per byte)"
-awk -f "$RECIPES/curves.awk" "$OUT/train.jsonl" >"$OUT/curves.svg"
+unit=$(sed -n '1s/.*"loss_unit":"\([^"]*\)".*/\1/p' "$OUT/train.jsonl")
+echo "mean training loss of the last 20 steps: $last $unit"
+echo "held-out perplexity: $perplexity (that is $held_out $unit)"
+"$FIRN" plot "$OUT/train.jsonl" -o "$OUT/curves.svg"
 echo "curves: $OUT/curves.svg"
+# Chart.js is no part of what the demo installs.
+! "$FIRN" report "$OUT/train.jsonl" --plan "$OUT/train.plan" --pub "$OUT/demo.pub.pem" -o "$OUT/report.html" 2>"$OUT/report.err" ||
+    echo "report: $OUT/report.html"
+rm -f "$OUT/report.err"
 
 say "What it has learned to say: 64 bytes, by a third plan"
 "$FIRNC" compile "$RECIPES/demo_gpt2.yaml" --mode eval --decode --key "$OUT/demo.key.pem" -o "$OUT/decode.plan"
@@ -87,6 +92,7 @@ next_steps() {
     cat <<end
 another text    $FIRN generate $OUT/decode.plan --pub $OUT/demo.pub.pem --checkpoint $OUT/model.ckpt --prompt "The "
 your text       make demo-host DATA=FILE
+a report        .packages/install report-library; $FIRN report $OUT/train.jsonl --plan $OUT/train.plan --pub $OUT/demo.pub.pem -o report.html
 your model      cp $RECIPES/demo_gpt2.yaml my.yaml; README.md, "Freeze a run of your own"
 your device     README.md, "Run a plan from C"; make demo runs a plan on two emulated boards
 end

@@ -204,6 +204,11 @@ expect "many logs" 0 "" "$FIRN" report $(for _ in $(seq 32); do echo long.jsonl;
 [ "$(wc -c <many.html)" -lt 2000000 ] || fail "a page of 32 runs is too large"
 expect "times over the log" 2 "the log would be written over the profile" run --quiet --log one.jsonl --profile one.jsonl
 expect "no folder for the times" 1 "none/times.json" run --quiet --steps 1 --profile none/times.json
+printf 'old' >kept.json
+{ (ulimit -f 0 && run --quiet --steps 1 --profile kept.json) 2>&1 >out || true; } | cat >err || true
+[ "$(cat kept.json)" = old ] && grep -q "kept.json: .*raise the limit of file sizes" err || fail "times that cannot be written"
+"$FIRN" train train.plan --pub key.pub.pem --data table.csv --target-column 5 --steps 1 --quiet --profile closed.json >/dev/full 2>err && fail "a digest on a full output"
+[ -s closed.json ] || fail "no times where the digest cannot be printed"
 expect "another plan is noted" 0 "" "$FIRN" report long.jsonl run.jsonl --plan eval.plan --pub key.pub.pem -o kept.html
 grep -q "run.jsonl is the log of another plan than eval.plan" err || fail "the log of another plan is not noted"
 
