@@ -14,22 +14,30 @@ static const char *const colours[STYLES] = {"#1f6fb4", "#c8591b", "#3a8f46", "#9
                                             "#b0872a", "#cf4a7e", "#138a8a", "#7a7a7a"};
 static const char *const dashes[STYLES] = {"none", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"};
 
-/* Writes a text between tags or quotes. What XML does not take, such as control characters and bytes that are no UTF-8,
- * becomes a question mark. */
+/* The bytes of the character of UTF-8 at the beginning of a text that a zero ends; 0: it is none, or XML takes it not.
+ */
+static size_t character_bytes(const unsigned char *c) {
+    const size_t bytes = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    const bool control = *c < 0x20 || *c == 0x7f;
+    const bool overlong = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] > 0x8f);
+    const bool surrogate = *c == 0xed && c[1] > 0x9f, special = *c == 0xef && c[1] == 0xbf && c[2] > 0xbd;
+    return control || overlong || surrogate || special ? 0 : bytes;
+}
+
+/* Writes a text between tags or quotes. What XML does not take becomes question marks. */
 static void put_text(FILE *to, const char *text) {
     for (const unsigned char *c = (const unsigned char *)text; *c != 0;) {
-        const size_t bytes = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : (*c & 0xf0) == 0xe0 ? 3 : 0;
-        size_t whole = bytes == 0 ? 0 : 1;
-        while (whole != 0 && whole < bytes && (c[whole] & 0xc0) == 0x80)
-            whole++;
-        if (*c == '<' || *c == '>' || *c == '&' || *c == '"' || *c == '\'')
+        const size_t bytes = character_bytes(c);
+        if (strchr("<>&\"'", *c) != NULL)
             fprintf(to, "&#%d;", *c);
-        else if (whole == 0 || whole < bytes || *c < 0x20 || *c == 0x7f ||
-                 (bytes == 3 && (*c == 0xed || (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xef && c[1] == 0xbf))))
-            fputc('?', to); /* surrogates, overlong forms and U+FFFE are no XML */
+        else if (bytes == 0)
+            fputc('?', to);
         else
             fwrite(c, 1, bytes, to);
-        c += whole == bytes && bytes != 0 ? bytes : 1;
+        c += bytes == 0 ? 1 : bytes;
     }
 }
 

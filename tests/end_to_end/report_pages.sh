@@ -2,7 +2,7 @@
 # Pages of firn report in headless Chromium: a run with its plan, times and confusion matrix; a study of three runs; rows of a
 # device; a log with hostile names. Each shows its charts without a message on the console, in light and dark colours and on a
 # narrow screen, and answers the keyboard. Pictures stay in test-logs/report_pages of the build folder. Skipped by name where
-# Chromium or Chart.js is missing (.packages/install report).
+# Chromium or Chart.js is missing (.packages/install report). What is looked at is runtime/report/page.html, page.css and page.js.
 #
 # Needs: python
 set -eu

@@ -1,0 +1,250 @@
+/* Tests what firn report makes of what it reads: lines of logs, values over the steps, and text for a page; and the
+ * drawing that firn plot writes. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "runtime/chart/chart.h"
+#include "runtime/report/report.h"
+#include "tests/unit/support_test.h"
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+
+static bool read(report_line *line, const char *text) {
+    return report_line_read(line, text, strlen(text));
+}
+
+TEST(an_object_is_read_with_its_members) {
+    report_line line;
+    assert_true(read(
+        &line, " { \"a\" : -1.5e+2 , \"b\":\"x\\\"\\u00e9\",\"c\":true,\"d\":false,\"e\":null,\"a\":7,\"f\":0} \r\n"));
+    assert_int_equal(line.count, 7);
+    assert_true(report_line_number(&line, "a") == -150); /* the first of two */
+    assert_true(report_line_number(&line, "f") == 0);
+    assert_true(isnan(report_line_number(&line, "b")) && isnan(report_line_number(&line, "e")));
+    assert_true(isnan(report_line_number(&line, "none")) && report_line_find(&line, "none") == NULL);
+    const report_field *b = report_line_find(&line, "b");
+    assert_int_equal(b->kind, REPORT_TEXT);
+    assert_int_equal(b->text_length, strlen("x\\\"\\u00e9"));
+    assert_memory_equal(b->text, "x\\\"\\u00e9", b->text_length);
+    assert_int_equal(report_line_find(&line, "c")->kind, REPORT_TRUE);
+    assert_int_equal(report_line_find(&line, "d")->kind, REPORT_FALSE);
+    assert_int_equal(report_line_find(&line, "e")->kind, REPORT_NULL);
+    assert_true(read(&line, "{\"a\":1e999}"));
+    assert_true(isinf(report_line_number(&line, "a")));
+}
+
+TEST(all_else_is_refused) {
+    static const char *const texts[] = {"",
+                                        "{",
+                                        "}",
+                                        "[]",
+                                        "1",
+                                        "{}",
+                                        "{\"a\"}",
+                                        "{\"a\":}",
+                                        "{\"a\":1",
+                                        "{\"a\":1,}",
+                                        "{\"a\":1}x",
+                                        "{\"a\":1}{\"b\":2}",
+                                        "{a:1}",
+                                        "{'a':1}",
+                                        "{\"a\":[1]}",
+                                        "{\"a\":{}}",
+                                        "{\"a\":NaN}",
+                                        "{\"a\":Infinity}",
+                                        "{\"a\":-}",
+                                        "{\"a\":01}",
+                                        "{\"a\":1.}",
+                                        "{\"a\":.5}",
+                                        "{\"a\":1e}",
+                                        "{\"a\":+1}",
+                                        "{\"a\":0x10}",
+                                        "{\"a\":truth}",
+                                        "{\"a\":nul}",
+                                        "{\"a\":\"x}",
+                                        "{\"a\":\"\\x\"}",
+                                        "{\"a\":\"\\u12g4\"}",
+                                        "{\"a\":\"\\u12\"}",
+                                        "{\"a\":\"\t\"}",
+                                        "{\"a\":\"\\\"}",
+                                        "{\"a\" 1}",
+                                        "{\"a\":1 \"b\":2}",
+                                        ",{\"a\":1}"};
+    report_line line;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (read(&line, texts[i]))
+            fail_msg("%s was read", texts[i]);
+    assert_false(report_line_read(&line, "{\"a\":1}\0", 8));
+    assert_false(report_line_read(&line, "{\"a\\\0\":1}", 9));
+    char many[REPORT_FIELDS_MAX * 8 + 16] = "{\"a\":1"; /* one member too many */
+    for (int i = 1; i < REPORT_FIELDS_MAX; i++)
+        strcat(many, ",\"b\":2");
+    const size_t length = strlen(many);
+    strcpy(many + length, "}");
+    assert_true(read(&line, many));
+    strcpy(many + length, ",\"c\":3}");
+    assert_false(read(&line, many));
+}
+
+/* --- values over the steps ---------------------------------------------------------------------------------------- */
+
+/* Writes what a series gives, as text that the caller frees. */
+static char *written(const report_series *series) {
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    report_series_put(to, series, 9);
+    fclose(to);
+    return text;
+}
+
+static void expect_written(const report_series *series, const char *wanted) {
+    char *text = written(series);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+TEST(a_short_series_is_kept_whole) {
+    report_series series;
+    report_series_begin(&series, 8);
+    expect_written(&series, "[[],[]]");
+    report_series_add(&series, 5, 2);
+    report_series_add(&series, 6, (double)NAN);
+    report_series_add(&series, 7, -1.25);
+    report_series_add(&series, 8, (double)INFINITY);
+    report_series_add(&series, 12, 3);
+    assert_int_equal(series.not_finite, 2);
+    assert_int_equal(series.width, 1);
+    expect_written(&series, "[[5,7,12],[2,-1.25,3]]");
+    report_series_free(&series);
+}
+
+TEST(a_long_series_keeps_its_extremes) {
+    report_series series;
+    report_series_begin(&series, 4);
+    for (uint64_t step = 1; step <= 13; step++) /* buckets of 4 steps: 1 to 4, 5 to 8, 9 to 12, 13 */
+        report_series_add(&series, step, step == 6 ? -9 : step == 7 ? 9 : (double)step / 100);
+    assert_int_equal(series.width, 4);
+    assert_int_equal(series.count, 4);
+    expect_written(&series, "[[1,4,6,7,9,12,13],[0.01,0.04,-9,9,0.09,0.12,0.13]]");
+    assert_int_equal(series.list[1].count, 4);
+    assert_true(fabs(series.list[1].sum - (0.05 - 9 + 9 + 0.08)) < 1e-12);
+    report_series_free(&series);
+}
+
+TEST(the_last_value_is_kept) {
+    report_series series;
+    report_series_begin(&series, 2);
+    for (uint64_t step = 0; step < 4; step++)
+        report_series_add(&series, step, step == 2 ? 5 : step == 3 ? 4 : 0);
+    report_series_add(&series, 6, 4.5);
+    expect_written(&series, "[[0,2,6],[0,5,4.5]]");
+    report_series_free(&series);
+}
+
+TEST(steps_may_be_any_distance_apart) {
+    report_series series;
+    report_series_begin(&series, 2);
+    report_series_add(&series, 0, 1);
+    report_series_add(&series, UINT64_MAX, 2);
+    expect_written(&series, "[[0,18446744073709551615],[1,2]]");
+    report_series_free(&series);
+}
+
+TEST(smoothing_is_a_mean_of_neighbours) {
+    report_series series;
+    report_series_begin(&series, 512);
+    for (uint64_t step = 1; step <= 301; step++)
+        report_series_add(&series, step, step % 2 == 0 ? 1 : 3);
+    assert_true(fabs(report_series_smooth(&series, 0) - 2) < 1e-12);                       /* steps 1 to 4 */
+    assert_true(fabs(report_series_smooth(&series, 100) - (4 * 1 + 3 * 3) / 7.0) < 1e-12); /* steps 98 to 104 */
+    assert_true(fabs(report_series_smooth(&series, 300) - 2) < 1e-12);
+    report_series_free(&series);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+/* Writes a text as JSON, checks that it can stand in a script, and compares what a reader of JSON makes of it. */
+static void expect_text(const char *text, const char *wanted) {
+    char *json;
+    size_t length;
+    FILE *to = open_memstream(&json, &length);
+    report_put_text(to, text);
+    fclose(to);
+    for (size_t i = 1; i + 1 < length; i++)
+        assert_true(json[i] >= ' ' && json[i] <= '~' && strchr("<>&'\"", json[i]) == NULL);
+    cJSON *parsed = cJSON_Parse(json);
+    assert_non_null(parsed);
+    assert_string_equal(parsed->valuestring, wanted);
+    cJSON_Delete(parsed);
+    free(json);
+}
+
+TEST(text_can_stand_in_a_script) {
+    expect_text("plain", "plain");
+    expect_text("</script><!-- & 'a' \"b\" \\ \n\x7f", "</script><!-- & 'a' \"b\" \\ \n\x7f");
+    expect_text("\xc3\xa9 \xe2\x80\xa8 \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x80\xa8 \xf0\x9f\x98\x80");
+    expect_text("\xff \xc0\xaf \xed\xa0\x80 \xe2\x80",
+                "\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd");
+    expect_text("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+/* --- drawings ----------------------------------------------------------------------------------------------------- */
+
+/* Draws one panel, as text that the caller frees. */
+static char *drawn(const firn_chart_curve *curves, size_t count) {
+    const firn_chart_panel panel = {.title = "<&>", .curves = curves, .count = count};
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    firn_chart_write(to, "a \"b\" \x01\xff\xed\xa0\x80 \xf0\x9f\x98\x80\xc3\xa9", "step", &panel, 1);
+    fclose(to);
+    return text;
+}
+
+TEST(a_drawing_leaves_out_what_is_not_finite) {
+    const double x[] = {0, 1, 2, 3, 4}, y[] = {0, (double)NAN, (double)INFINITY, 1e300, 10};
+    const firn_chart_curve curve = {.name = "n", .x = x, .y = y, .count = 5};
+    char *text = drawn(&curve, 1);
+    assert_non_null(strstr(text, " points=\"84.0,356.0 744.0,56.0 \""));
+    assert_non_null(strstr(text, "<title>a &#34;b&#34; ????? \xf0\x9f\x98\x80\xc3\xa9</title>"));
+    assert_non_null(strstr(text, ">&#60;&#38;&#62;</text>"));
+    assert_null(strstr(text, "nan"));
+    free(text);
+}
+
+TEST(a_drawing_of_nothing_or_of_one_value_has_axes) {
+    const double at = 5, value = -2;
+    const firn_chart_curve one = {.name = "one", .x = &at, .y = &value, .count = 1}, none = {.name = "none"};
+    char *text = drawn(&one, 1);
+    assert_non_null(strstr(text, " points=\"414.0,206.0 \"")); /* in the middle */
+    free(text);
+    text = drawn(&none, 1);
+    assert_non_null(strstr(text, " points=\"\""));
+    assert_null(strstr(text, "inf"));
+    free(text);
+}
+
+TEST(curves_differ_without_colours) {
+    const double x[] = {0, 1}, y[] = {0, 1};
+    firn_chart_curve curves[16];
+    for (unsigned i = 0; i < 16; i++)
+        curves[i] = (firn_chart_curve){.x = x, .y = y, .count = 2, .style = i};
+    char *text = drawn(curves, 16), *looks[16];
+    uint32_t count = 0;
+    for (char *at = text; (at = strstr(at, "<polyline")) != NULL; at++) {
+        looks[count] = strndup(at, strcspn(at, ">"));
+        for (uint32_t i = 0; i < count; i++)
+            assert_string_not_equal(looks[i], looks[count]);
+        count++;
+    }
+    assert_int_equal(count, 16);
+    for (uint32_t i = 0; i < count; i++)
+        free(looks[i]);
+    free(text);
+}
