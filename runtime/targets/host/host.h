@@ -313,7 +313,7 @@ typedef enum firn_host_images_result {
 typedef firn_host_images_result firn_host_images_reader(firn_host_records *records, struct firn_host_stream *stream,
                                                         const char *path, const struct firn_host_wanted *wanted);
 
-/* Names of columns, in the order of the numbers of a record. */
+/* Names of columns, in the order of the numbers of a record, or of classes, in that of theirs. */
 typedef struct firn_host_names {
     char **list;    /* allocated, and so is each */
     uint32_t count; /* 0: there are none */

@@ -567,13 +567,6 @@ static firn_host_names names_of(const reading *r, const firn_host_matrix *matrix
     return names;
 }
 
-void firn_host_names_free(firn_host_names *names) {
-    for (uint32_t i = 0; i < names->count; i++)
-        free(names->list[i]);
-    free(names->list);
-    *names = (firn_host_names){0};
-}
-
 /* Reads all of the file into memory, unless it is there. */
 static bool load(reading *r) {
     const firn_host_file *file = r->file;

@@ -43,16 +43,6 @@ void firn_host_classes_free(firn_host_classes *classes) {
     *classes = (firn_host_classes){0};
 }
 
-void firn_host_names_say(const firn_host_names *names, char *text, size_t size) {
-    enum { SHOWN = 5 };
-    size_t at = 0;
-    text[0] = 0;
-    for (uint32_t i = 0; i < names->count && i < SHOWN && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%.40s", i == 0 ? "" : ", ", names->list[i]);
-    if (names->count > SHOWN && at < size)
-        snprintf(text + at, size - at, ", ...");
-}
-
 /* --- all tables --------------------------------------------------------------------------------------------------- */
 
 static int by_nature(const void *a, const void *b) {
@@ -131,10 +121,4 @@ bool firn_host_classes_join(firn_host_data *data, const firn_host_wanted *wanted
 
 bool firn_host_classes_known(const firn_host_wanted *wanted) {
     return wanted->classes != NULL && wanted->classes->count != 0;
-}
-
-void firn_host_names_copy(firn_host_names *to, const firn_host_names *from) {
-    to->list = firn_host_allocate((from->count + 1) * sizeof *to->list);
-    for (to->count = 0; to->count < from->count; to->count++)
-        to->list[to->count] = firn_host_path(from->list[to->count], "");
 }
