@@ -3,6 +3,10 @@
     scaling.py measure BUILD [RANKS...]    runs a GPT-2 with 1 and 2 ranks and a ping-pong, prints the parameters of this
                                            machine as JSON, and for each other number of ranks the step as it was
                                            predicted and as it was
+    scaling.py compare BUILD ROUNDS [OPTION...]
+                                           runs GPT-2 124M in one process with two threads and in two ranks with one, in
+                                           turns, and prints for each the median of its steps without the first, in
+                                           seconds and in seconds of CPU of the run; options are firnc's
     scaling.py curve FILE                  reads such parameters, and prints the steps of 1 to 1,024 ranks
 
 A step of R ranks with M micro-batches and G bytes of gradients takes, on the rank that is last,
@@ -15,7 +19,7 @@ A step of R ranks with M micro-batches and G bytes of gradients takes, on the ra
 
 micro and update follow from two runs of one process with M and M/2 micro-batches, rate and latency from the ping-pong,
 wait from two ranks. Ranks on one machine with fewer CPUs take turns: then all but the latency is R / CPUs times as long."""
-import json, math, os, re, subprocess, sys, tempfile
+import json, math, os, re, resource, statistics, subprocess, sys, tempfile
 from pathlib import Path
 
 MICRO_BATCHES, STEPS, REPEATS = 8, 200, 4
@@ -118,6 +122,37 @@ def measure(build, numbers):
             print(f"{ranks} ranks: predicted {wanted:.4f} s, was {got:.4f} s, {100 * (wanted / got - 1):+.0f} %")
 
 
+def compare(build, rounds, options):
+    loader = "trainer.fit.train_dataloader"
+    settings = ("trainer.init.loop.num_steps=4", "trainer.init.loop.micro_batch_order=tree", f"{loader}.batch_size=4",
+                f"{loader}.micro_batch_size=1", f"{loader}.max_sequence_length=256")
+    with tempfile.TemporaryDirectory() as folder:
+        folder, build = Path(folder), Path(build)
+        run(build / "firnc", "keygen", folder / "key")
+        (folder / "text").write_bytes(b"".join(p.read_bytes() for p in sorted(Path("plan").glob("*.md"))))
+        run(build / "firnc", "compile", "tests/bench/recipes/gpt2_124m.yaml", "--mode", "train", "--key", folder / "key.key.pem",
+            "-o", folder / "plan", *(word for setting in settings for word in ("--set", setting)), *options)
+        programs = {"one process, two threads": ((build / "firn",), 2),
+                    "two ranks, one thread each": (("mpirun", "-n", 2, build / "firn-mpi"), 1)}
+        steps, cpu, digests = {name: [] for name in programs}, {name: 0 for name in programs}, set()
+        for name in [*programs] * rounds:
+            words, threads = programs[name]
+            log = folder / "log"
+            log.unlink(missing_ok=True)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            said = run(*words, "train", folder / "plan", "--pub", folder / "key.pub.pem", "--data", folder / "text", "--threads",
+                       threads, "--log", log)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu[name] += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            steps[name] += [json.loads(line)["seconds"] for line in log.read_text().splitlines()[2:]]
+            digests.add(re.search("digest [0-9a-f]+", said).group())
+        one, two = (statistics.median(steps[name]) for name in programs)
+        for name in programs:
+            print(f"{name}: {statistics.median(steps[name]):.3f} s a step ({min(steps[name]):.3f} to {max(steps[name]):.3f}), "
+                  f"{cpu[name] / rounds:.1f} s of CPU a run")
+        print(f"two ranks are {one / two:.3f} times as fast; {'equal digests' if len(digests) == 1 else 'OTHER DIGESTS'}")
+
+
 def curve(path):
     """Of the machine's own network, and with as many micro-batches as 1,024 ranks need."""
     machine = json.loads(Path(path).read_text().splitlines()[0])
@@ -132,6 +167,8 @@ def curve(path):
 if __name__ == "__main__":
     if len(sys.argv) >= 3 and sys.argv[1] == "measure":
         measure(sys.argv[2], [int(word) for word in sys.argv[3:]])
+    elif len(sys.argv) >= 4 and sys.argv[1] == "compare":
+        compare(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
     elif len(sys.argv) == 3 and sys.argv[1] == "curve":
         curve(sys.argv[2])
     else:
