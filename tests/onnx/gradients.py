@@ -395,10 +395,11 @@ kept("Bernoulli", lambda x: [node("Sub", [x, x], ["zero"], "less"), node("Exp", 
                              node("Mul", [x, "r"], ["y_0"], "op")], lambda x: x * 1, (3, 5))
 
 # --- what is computed of constants, and added to an operand ---
-def known(op, function, *constants, shape, result=0, **attributes):
-    """The result with this number, of the shape, in float32."""
+def known(op, function, *constants, shape, result=0, results=None, **attributes):
+    """The result with this number, of so many, of the shape, in float32."""
     names = [f"/known_{i}" for i in range(len(constants))]
-    kept(f"known {op}", lambda x: [node(op, names, [*[f"other_{i}" for i in range(result)], "found"], "known", **attributes),
+    found = ["found" if i == result else f"other_{i}" for i in range(results or result + 1)]
+    kept(f"known {op}", lambda x: [node(op, names, found, "known", **attributes),
                                    node("Cast", ["found"], ["real"], "real", to=TensorProto.FLOAT), node("Add", [x, "real"], ["y_0"], "op")],
          lambda x: x + torch.tensor(np.asarray(function(*constants), np.float64)), shape, constants=dict(zip(names, constants)))
 
@@ -423,6 +424,57 @@ known("ReverseSequence", lambda a, n: torch.stack([torch.cat((row[:m].flip(0), r
 known("NonZero", lambda a: torch.nonzero(torch.tensor(a)).T, BITS, shape=(2, 7))
 known("Compress", lambda a, c: a[:, c], BITS.astype(np.float32), np.array([True, False, True, True]), shape=(2, 3), axis=1)
 known("Unique", lambda a: torch.unique(torch.tensor(a), return_counts=True)[1], reals(4, 1, 4, 2, 1, 4), shape=(3,), result=3)
+
+# What else is computed when the plan is made, with extents that are joined and axes that are not the last.
+SMALL = np.array([[0.5, -1.25, 2.0, 3.5], [-0.75, 4.0, 1.5, -2.5], [2.25, 0.25, -3.0, 1.0]], np.float32)
+BOX = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 4 - 2
+COLUMN, ROW = reals(2, -0.5, 1.5).reshape(3, 1), reals(1, 2, 0.5, -3)
+for op, function in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply), ("Div", np.divide), ("Min", np.minimum), ("Max", np.maximum),
+                     ("Equal", np.equal), ("Less", np.less), ("LessOrEqual", np.less_equal), ("Greater", np.greater), ("GreaterOrEqual", np.greater_equal)):
+    known(op, function, COLUMN, ROW, shape=(3, 4))
+known("Pow", np.power, np.abs(COLUMN), ROW, shape=(3, 4))
+known("Mod", np.mod, ints(7, -7, 9), ints(4, 4, -5), shape=(3,))
+for op, function in (("And", np.logical_and), ("Or", np.logical_or), ("Xor", np.logical_xor)):
+    known(op, function, COLUMN > 0, ROW > 0, shape=(3, 4))
+known("Not", np.logical_not, ROW > 0, shape=(4,))
+known("Where", np.where, COLUMN > 0, ROW, COLUMN, shape=(3, 4))
+for op, function in (("Abs", np.abs), ("Neg", np.negative), ("Exp", np.exp), ("Ceil", np.ceil), ("Floor", np.floor), ("Round", np.round), ("Sign", np.sign), ("Sin", np.sin),
+                     ("Cos", np.cos), ("Tanh", np.tanh), ("Atan", np.arctan), ("Identity", np.copy), ("Relu", lambda a: np.maximum(a, 0)), ("IsNaN", np.isnan), ("IsInf", np.isinf)):
+    known(op, function, SMALL, shape=(3, 4))
+for op, function in (("Log", np.log), ("Sqrt", np.sqrt), ("Reciprocal", np.reciprocal)):
+    known(op, function, np.abs(SMALL), shape=(3, 4))
+known("Clip", np.clip, SMALL, np.float32(-1), np.float32(2), shape=(3, 4))
+known("MatMul", np.matmul, BOX.reshape(2, 1, 3, 4)[:, :, :2], BOX.reshape(3, 4, 2), shape=(2, 3, 2, 2))
+known("Transpose", lambda a: a.transpose(2, 0, 1), BOX, shape=(4, 2, 3), perm=[2, 0, 1])
+known("Reshape", np.reshape, BOX, ints(4, 6), shape=(4, 6))
+known("Flatten", lambda a: a.reshape(6, 4), BOX, shape=(6, 4), axis=2)
+known("Squeeze", lambda a, axes: a[:, 0], COLUMN, ints(1), shape=(3,))
+known("Concat", lambda a, b: np.concatenate((a, b), 1), SMALL, COLUMN, shape=(3, 5), axis=1)
+known("Split", lambda a, sizes: a[:, 1:], SMALL, ints(1, 3), shape=(3, 3), result=1, axis=1)
+known("Slice", lambda a, *limits: a[:, 2::-2, 1:], BOX, ints(2, 1), ints(-9, 9), ints(1, 2), ints(-2, 1), shape=(2, 2, 3))
+known("Expand", lambda a, extents: np.broadcast_to(a, (2, 3, 4)), COLUMN, ints(2, 1, 4), shape=(2, 3, 4))
+known("Tile", np.tile, SMALL, ints(2, 3), shape=(6, 12))
+known("Pad", lambda a, pads, value: np.pad(a, ((1, 0), (0, 2)), constant_values=7), SMALL, ints(1, 0, 0, 2), np.float32(7), shape=(4, 6))
+known("Trilu", np.triu, SMALL, np.int64(1), shape=(3, 4))
+known("Gather", lambda a, i: a[:, i], BOX, np.array([[2, 0], [1, -1]]), shape=(2, 2, 2, 4), axis=1)
+known("GatherElements", lambda a, i: np.take_along_axis(a, i, 0), SMALL, np.array([[2, 0, 1, 1], [0, 1, -1, 2]]), shape=(2, 4), axis=0)
+known("GatherND", lambda a, i: a[i[:, 0], i[:, 1]], BOX, np.array([[1, 2], [0, -1]]), shape=(2, 4))
+known("ScatterElements", lambda a, i, u: torch.tensor(a).scatter(1, torch.tensor(i), torch.tensor(u)), SMALL, np.array([[3, 0], [1, 2]]), reals(9, 8, 7, 6).reshape(2, 2),
+      shape=(3, 4), axis=1)
+known("ScatterND", lambda a, i, u: scattered(torch.tensor(a), torch.tensor(u), False), np.concatenate((SMALL, SMALL)), np.array([[3], [0]]), SMALL[:2] * 8, shape=(6, 4))
+known("TopK", lambda a, k: torch.topk(torch.tensor(a), 2, 0)[0], SMALL, ints(2), shape=(2, 4), results=2, axis=0)
+known("OneHot", lambda i, depth, values: np.where(np.arange(4)[:, None] == i % 4, 5, -1), ints(1, -1, 0), np.int64(4), reals(-1, 5), shape=(4, 3), axis=0)
+known("CumSum", lambda a, axis: a.cumsum(0), SMALL, np.int64(0), shape=(3, 4))
+for op, function in (("ReduceSum", np.sum), ("ReduceMean", np.mean), ("ReduceMax", np.max), ("ReduceMin", np.min), ("ReduceProd", np.prod),
+                     ("ReduceL1", lambda a, axis: np.abs(a).sum(axis)), ("ReduceL2", lambda a, axis: np.sqrt((a * a).sum(axis))),
+                     ("ReduceSumSquare", lambda a, axis: (a * a).sum(axis)), ("ReduceLogSum", lambda a, axis: np.log(a.sum(axis))),
+                     ("ReduceLogSumExp", lambda a, axis: np.log(np.exp(a).sum(axis)))):
+    known(op, lambda a, axes, f=function: f(a, (0, 2)), np.abs(BOX), ints(0, -1), shape=(3,), keepdims=0)
+for op, function in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
+    known(op, lambda a, f=function: f(a, 1), SMALL, shape=(3,), axis=1, keepdims=0)
+known("QuantizeLinear", lambda a, scale, zero: np.clip(np.round(a / scale[:, None]) + zero[:, None], -128, 127), SMALL, reals(0.25, 0.5, 0.01), np.array([0, 3, -100], np.int8),
+      shape=(3, 4), axis=0)
+known("DequantizeLinear", lambda a, scale, zero: (a.astype(np.float64) - zero) * scale, BITS, np.float32(0.125), np.uint8(7), shape=(2, 4))
 
 # --- recurrence ---
 def recurrent(kind, gates, order, reverse=False, **options):
