@@ -163,6 +163,15 @@ model.future: 1 is not a key	bytes	d["model"]["future"] = 1
 normalizer: {"type":"Lowercase"}	bytes	d["normalizer"] = {"type": "Lowercase"}
 normalizer.normalizers\[1\]: {"type":"NFKC"}	bytes	d["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFKC"}]}
 normalizer.pattern: {"Regex":" +"} is not read	bytes	d["normalizer"] = {"type": "Replace", "pattern": {"Regex": " +"}, "content": "_"}
+normalizer.future: 1 is not a key	bytes	d["normalizer"] = {"type": "NFC", "future": 1}
+normalizer.future: 1 is not a key	bytes	d["normalizer"] = {"type": "Prepend", "prepend": "_", "future": 1}
+normalizer.future: 1 is not a key	bytes	d["normalizer"] = {"type": "Replace", "pattern": {"String": "a"}, "content": "b", "future": 1}
+normalizer.pattern.future: 1 is not a key	bytes	d["normalizer"] = {"type": "Replace", "pattern": {"String": "a", "future": 1}, "content": "b"}
+normalizer.future: 1 is not a key	bytes	d["normalizer"] = {"type": "Sequence", "normalizers": [], "future": 1}
+pre_tokenizer.future: 1 is not a key	bytes	d["pre_tokenizer"]["future"] = 1
+pre_tokenizer.future: 1 is not a key	metaspace	d["pre_tokenizer"]["future"] = 1
+pretokenizers\[0\].future: 1 is not a key	llama3	d["pre_tokenizer"]["pretokenizers"][0]["future"] = 1
+pretokenizers\[0\].pattern.future: 1 is not a key	llama3	d["pre_tokenizer"]["pretokenizers"][0]["pattern"]["future"] = 1
 pre_tokenizer: {"type":"Whitespace"}	bytes	d["pre_tokenizer"] = {"type": "Whitespace"}
 pretokenizers\[0\].pattern: .*is not read; firnc reads the patterns of GPT-2, Llama 3 and Qwen 2	llama3	d["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] += "|x"
 pretokenizers\[0\].behavior: "Removed"	llama3	d["pre_tokenizer"]["pretokenizers"][0]["behavior"] = "Removed"
@@ -212,7 +221,7 @@ while IFS=$tab read -r pattern name statement; do
     number=$((number + 1))
     expect "$name: $statement" 1 "$pattern" "$FIRNC" tokens $text --tokenizer "$folder/edited$number.json" -o "$folder/none.bin"
 done <"$folder/edits"
-[ $number -eq 34 ] || fail "$number edits"
+[ $number -eq 43 ] || fail "$number edits"
 expect "a post-processor without effect" 0 "" "$FIRNC" tokens $text --tokenizer "$folder/processor.json" --count
 expect "a post-processor" 1 "post_processor is BertProcessing" \
     "$FIRNC" tokens $text --tokenizer "$folder/processor.json" --special --count
