@@ -248,6 +248,23 @@ TEST(forms_add_up_and_freezing_wins) {
     assert_non_null(strstr(message, "every parameter is frozen"));
 }
 
+/* The only bias of a graph is found wherever it stands among the values. */
+TEST(a_bias_without_a_layer_is_one) {
+    const uint32_t extents[] = {BATCH, OUT};
+    firnc_graph *graph = firnc_graph_create("shifted");
+    const firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, extents, (firnc_input_options){.stream = 0});
+    const firnc_value bent = firnc_tanh(graph, x);
+    firnc_loss(graph, firnc_mean_squared_error(
+                          graph, firnc_add(graph, bent, parameter(graph, "shift.bias", 1, &extents[1])), x));
+    firnc_job *job = make_job(false, NULL);
+    job->fine_tuning.bias_only = true;
+    firnc_compilation compilation = {.job = job, .graph = graph};
+    assert_true(firnc_check_built(&compilation) && firnc_infer_shapes(&compilation));
+    if (!firnc_freeze(&compilation))
+        fail_msg("%s", message);
+    assert_string_equal(trained(graph), "shift.bias ");
+}
+
 /* A weight that something else than a product reads stays in float32. */
 TEST(only_weights_of_products_are_narrow) {
     const firnc_graph *graph;

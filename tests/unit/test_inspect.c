@@ -258,6 +258,8 @@ TEST(test_table) {
     assert_contains(text, "POL 0 (rule) -> f32 to bfloat16");
     assert_contains(text, "softmax in float32");
     assert_contains(text, "affine in bfloat16");
+    assert_contains(text, " of op adamw\n");
+    assert_null(strstr(text, " of op attention\n")); /* which the update phase has not */
     assert_contains(text, "  reductions         12 f32, 25 chunked\n");
     assert_contains(text, "loss scaling         none\n");
     unlink(plan);

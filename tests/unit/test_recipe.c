@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "compiler/base/text.h"
+#include "compiler/keys/spelling.h"
 #include "compiler/models/gpt2.h"
 #include "compiler/models/mlp.h"
 #include "compiler/models/transformer.h"
@@ -920,6 +921,8 @@ TEST(faults_of_the_text) {
          ":13: ", "a minus sign that is not ASCII (U+2212); write - instead\n"},
         {"batch_size: 8", "batch_size: 8 # caf\xe9", ":20: ", "the byte e9 is no UTF-8, but perhaps Latin-1; save"},
         {"seed: 7", "seed: \xed\xa0\x80", ":3: ", "the byte ed is no UTF-8"},
+        {"seed: 7", "seed: \xbf\xbf", ":3: ", "the byte bf is no UTF-8"},
+        {"seed: 7", "seed: \xf8\x90\x80\x80", ":3: ", "the byte f8 is no UTF-8"},
         {"seed: 7", "seed: \f7", ":3: ", "a control character (byte 0c); remove it\n"},
         {"trainer", "\xff\xfet", ":1: ", "UTF-16 or UTF-32; save it as UTF-8\n"},
         {"seed: 7", "seed: 7: 8", ":3: ", "a colon stands where none can; "},
@@ -947,6 +950,19 @@ TEST(faults_of_the_text) {
                    "7"),
             FIRNC_TRAIN, ":3: ", "no-break space");
     refused(edited(lines, "    seed", "\tseed"), FIRNC_TRAIN, ":3: ", "begins with a tab");
+}
+
+/* A character that the end of the text cuts is none, whatever stands behind the text. */
+TEST(characters_end_within_the_text) {
+    static const uint8_t text[] = "a\n\xe4\xb8\x96";
+    uint32_t line;
+    for (uint64_t count = 3; count < 5; count++) {
+        const char *fault = firnc_spelling_fault(text, count, &line);
+        assert_non_null(fault);
+        assert_non_null(strstr(fault, "the byte e4 is no UTF-8"));
+        assert_int_equal(line, 2);
+    }
+    assert_null(firnc_spelling_fault(text, 5, &line));
 }
 
 /* A few lines can stand for any amount of memory; what they stand for is limited before it is made. */
