@@ -71,6 +71,7 @@ typedef struct bench_case {
     const char *like;  /* storage whose measured speed is assumed when this kind has no measurement yet; NULL: none */
     bool one_thread;   /* it works in the calling thread alone, whose CPU time is its time */
     uint32_t tokens;   /* that a call decodes; 0: none. The row's note then has tokens per second */
+    double cache;      /* bytes of keys and values that such a call reads beside those of `work` */
     /* Memory for the BENCH_STREAMS reference: four arrays of stream_elements floats; of BENCH_READS the first of them.
      */
     float *streams[4];
@@ -91,7 +92,7 @@ typedef struct bench_contest {
 
 /* A row of the report. The arrays have a value for each round. */
 typedef struct bench_row {
-    char group[24], shape[48], storage[32], note[96];
+    char group[24], shape[48], storage[32], note[160];
     bench_reference reference;
     unsigned contest; /* rows of one contest have the same number; 0: the row is from no contest */
     unsigned rounds;

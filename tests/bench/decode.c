@@ -34,6 +34,7 @@ static const decoding decodings[] = {
     {GPT2, SHAPE " first tokens", "float32", FLOAT32, 1, 0, 12.0, false},
     {GPT2, SHAPE " last tokens", "float32", FLOAT32, 1, CONTEXT - STEPS, 12.0, false},
     {GPT2, SHAPE " first tokens", "bfloat16", HALF, 1, 0, 12.0, false},
+    {GPT2, SHAPE " last tokens", "bfloat16", HALF, 1, CONTEXT - STEPS, 12.0, false},
     {GPT2, SHAPE " prompt of 64", "float32", FLOAT32, 64, 0, 12.0, false},
     {GPT2, SHAPE " prompt of 256", "float32", FLOAT32, 256, 0, 15.0, false},
     {DEMO, "gpt2 of the demo", "float32", FLOAT32, 1, 0, 1.0, true},
@@ -113,6 +114,16 @@ static double weight_bytes(const text *t) {
     return bytes;
 }
 
+/* Returns the bytes of the keys and values that a token sees, of the steps that are measured on average. */
+static double cache_bytes(const text *t) {
+    firn_tensor_info tensor;
+    double bytes = 0.0;
+    for (uint32_t i = 0; firn_tensor_at(&t->session.firn, i, &tensor) == FIRN_OK; i++)
+        if (tensor.role == FIRN_FB_ROLE_CACHE && tensor.rank == 3)
+            bytes += (double)tensor.bytes;
+    return bytes * (t->it->before + 0.5 * STEPS) / t->decoder.context;
+}
+
 /* The block that holds the weights is the largest. */
 static void set_reads(bench_case *made, const text *t) {
     const firn_host_blocks *blocks = &t->session.blocks;
@@ -134,6 +145,7 @@ static bench_case case_of(const char *group, text *t) {
     bench_format(made.storage, sizeof made.storage, "%s", t->it->storage);
     made.reference = t->it->chunk == 1 ? BENCH_READS : BENCH_PEAK;
     made.work = t->it->chunk == 1 ? bytes : 2.0 * bytes / sizeof(float) * t->it->chunk;
+    made.cache = t->it->chunk == 1 ? cache_bytes(t) : 0.0;
     made.call_limit = LIMIT;
     set_reads(&made, t);
     return made;

@@ -310,13 +310,18 @@ static bool goes_on(const arena *here, unsigned round, unsigned rounds, double e
     return round == 0 || round * longest < CASE_SECONDS;
 }
 
-/* Tokens per second, and what the reference allows: the median of what each round's rate would give. */
+/* Tokens per second, and what the reference allows: the median of what each round's rate would give, for the weights
+ * alone and for the keys and values besides. */
 static void note_tokens(const bench_case *it, bench_row *row) {
     const double tokens = it->tokens / row->seconds;
     const double share = bench_spread_of(row->of_one, row->rounds).median;
     if (it->reference == BENCH_READS)
-        bench_format(row->note, sizeof row->note, "%.2f tokens/s; reading %.1f MB for each at %.1f GB/s allows %.2f",
-                     tokens, it->work * 1e-6, it->work / row->seconds / share * 1e-9, tokens / share);
+        bench_format(row->note, sizeof row->note,
+                     "%.2f tokens/s; reading %.1f MB for each at %.1f GB/s allows %.2f; %.1f MB with keys and values: "
+                     "%.2f, of which this is %.1f%%",
+                     tokens, it->work * 1e-6, it->work / row->seconds / share * 1e-9, tokens / share,
+                     (it->work + it->cache) * 1e-6, tokens / share / (1.0 + it->cache / it->work),
+                     share * (1.0 + it->cache / it->work) * 100.0);
     else
         bench_format(row->note, sizeof row->note, "%.2f tokens/s", tokens);
 }

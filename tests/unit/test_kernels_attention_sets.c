@@ -561,6 +561,26 @@ TEST(cached_tokens) {
             }
 }
 
+/* One token: keys and rows of the cache that fill no block, one block, and more; all heads or a few of them in a piece;
+ * head sizes that are no multiple of a register; the last row of the cache. */
+TEST(cached_heads) {
+    static const struct {
+        uint32_t heads, kv_heads, size;
+    } shapes[] = {{12, 12, 64}, {8, 2, 7}, {6, 3, 24}, {5, 1, 33}, {16, 8, 12}, {1, 1, 100}, {3, 3, 1}};
+    static const int64_t lengths[] = {0, 1, 2, 6, 7, 8, 14, 15, 16, 17, 23, 31, 47, 98};
+    enum { SHAPES = sizeof shapes / sizeof shapes[0], LENGTHS = sizeof lengths / sizeof lengths[0], ROWS = 99 };
+    for (unsigned i = 0; i < SHAPES; i++)
+        for (unsigned j = 0; j < LENGTHS; j++)
+            for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+                setting s = {.steps = 1, .heads = shapes[i].heads, .kv_heads = shapes[i].kv_heads};
+                s.size = shapes[i].size;
+                s.type = type;
+                s.slopes = (i + j) % 4 == 3;
+                s.half_softmax = type != FIRN_FLOAT32 && j % 2 == 1;
+                check_cached(s, ROWS, lengths[j]);
+            }
+}
+
 TEST(cached_special_values) {
     static const uint32_t tokens[] = {1, 6};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)

@@ -1,7 +1,7 @@
 /* Attention over a cache; see attention.h. There are two ways:
  *
- * - A few tokens with sums in float32: one query after the other. Scores are the product of one row, the query, with
- * the keys, and y is that of the probabilities with the values (row.h), so that the cache is read in place, once.
+ * - A few tokens with sums in float32: one query after the other, for all heads together (heads.h), so that the cache
+ * is read in place, once, and in the order of memory.
  * - A chunk of a prompt, or sums in chunks: blocks of queries, as attention without a cache (attention/forward.c),
  * which packs keys and values once for all of them. */
 #include "runtime/kernels/vector/token/attention.h"
@@ -11,7 +11,7 @@
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/exponential.h"
 #include "runtime/kernels/vector/pieces.h"
-#include "runtime/kernels/vector/token/row.h"
+#include "runtime/kernels/vector/token/heads.h"
 
 enum {
     FEW_TOKENS = 3, /* with more, a block of queries is faster */
@@ -62,23 +62,44 @@ static void softmax(const firn_attention *a, size_t head, float *scores) {
     firn_block_round(a->type, scores, count);
 }
 
-/* The slot holds the query and y, in float32. */
-static size_t slot_bytes(const firn_attention *a) {
-    return 2 * a->size * sizeof(float);
+/* A call, divided into pieces of consecutive query heads. */
+typedef struct query_job {
+    firn_attention *a;
+    size_t unit, pieces; /* query heads that are not divided, and the number of pieces */
+} query_job;
+
+/* The heads that share a key head stay in one piece, unless some threads would then have none. */
+static query_job job_of(firn_attention *a, size_t threads) {
+    const size_t unit = a->kv_heads < threads ? 1 : a->group;
+    return (query_job){a, unit, firn_smaller(a->heads / unit, threads)};
 }
 
-static void query_head(void *argument, size_t head, void *slot) {
-    const firn_attention *a = argument;
-    const firn_matrix q = firn_attention_part(a, a->query, 0, head);
-    const firn_matrix y = firn_attention_part(a, (firn_attention_heads){a->y, 0}, 0, head);
-    const firn_matrix keys = firn_transposed(firn_attention_part(a, a->key, 0, head / a->group));
-    const firn_matrix values = firn_attention_part(a, a->value, 0, head / a->group);
-    float *query = slot, *sums = query + a->size, *scores = a->scratch + head * a->stride;
-    firn_widen(query, q.data, q.type, q.first, a->size);
-    firn_row_sums(query, &keys, a->size, 0, a->keys, scores);
-    softmax(a, head, scores);
-    firn_row_sums(scores, &values, a->keys, 0, a->size, sums);
-    firn_narrow(a->y->data, y.type, y.first, sums, a->size);
+/* Returns the first query head of a piece. */
+static size_t piece_begin(const query_job *job, size_t piece) {
+    return piece * (job->a->heads / job->unit) / job->pieces * job->unit;
+}
+
+/* The slot holds the queries and y of all heads, in float32. */
+static size_t slot_bytes(const firn_attention *a) {
+    return 2 * a->heads * a->size * sizeof(float);
+}
+
+static void query_heads(void *argument, size_t piece, void *slot) {
+    const query_job *job = argument;
+    const firn_attention *a = job->a;
+    const size_t first = piece_begin(job, piece), count = piece_begin(job, piece + 1) - first, values = count * a->size;
+    const firn_matrix q = firn_attention_part(a, a->query, 0, first);
+    const firn_matrix y = firn_attention_part(a, (firn_attention_heads){a->y, 0}, 0, first);
+    firn_heads heads = {.a = a, .first = first, .count = count};
+    heads.queries = slot;
+    heads.sums = heads.queries + values;
+    heads.scores = a->scratch + first * a->stride;
+    firn_widen(heads.queries, q.data, q.type, q.first, values);
+    firn_heads_multiply_keys(&heads);
+    for (size_t head = 0; head < count; head++)
+        softmax(a, first + head, heads.scores + head * a->stride);
+    firn_heads_multiply_values(&heads);
+    firn_narrow(a->y->data, y.type, y.first, heads.sums, values);
 }
 
 static void query_by_query(firn_cached_attention *c) {
@@ -86,8 +107,9 @@ static void query_by_query(firn_cached_attention *c) {
     firn_cached_attention_store(c);
     for (size_t query = 0; query < c->tokens; query++) {
         firn_cached_attention_take(c, query);
-        firn_pieces_run(a->call, slot_bytes(a), a->heads,
-                        2 * (uint64_t)a->heads * a->keys * a->size / FIRN_MULTIPLICATIONS, query_head, a);
+        const uint64_t cost = 2 * (uint64_t)a->heads * a->keys * a->size / FIRN_MULTIPLICATIONS;
+        query_job job = job_of(a, firn_parallel_threads(&a->call->parallel, cost));
+        firn_pieces_run(a->call, slot_bytes(a), job.pieces, cost, query_heads, &job);
     }
 }
 

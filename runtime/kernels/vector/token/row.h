@@ -6,10 +6,6 @@
 
 #include "runtime/kernels/linear.h"
 
-/* Computes sums[i] = sum over terms of row[term] * weight[term][first + i] for `count` columns. A sum that is NaN may
- * have any payload. */
-void firn_row_sums(const float *row, const firn_matrix *weight, size_t terms, size_t first, size_t count, float *sums);
-
 /* Returns true for a forward product of one row with sums in float32, of factors of any real type. */
 bool firn_row_is_alone(uint16_t op, const firn_linear *linear);
 
