@@ -416,7 +416,7 @@ LIBFIRNC_SHARED := $(BUILD)/libfirnc.so.0
 # What a program that uses a library may include.
 FIRMWARE_HEADERS := runtime/firn.h runtime/decode/decode.h runtime/decode/sampling.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
 LIBFIRN_HEADERS := $(FIRMWARE_HEADERS) runtime/targets/host/host.h
-LIBFIRNC_HEADERS := compiler/firnc.h
+LIBFIRNC_HEADERS := compiler/firnc.h compiler/bindings/compile.h
 # The public headers $(1) and the headers they include.
 with_included = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(1))))
 
@@ -437,6 +437,21 @@ $(LIBFIRNC_SHARED): $(LIBFIRNC) $(LIBFIRN) $(BUILD)/libfirnc.map
 
 .PHONY: shared
 shared: $(LIBFIRN_SHARED) $(LIBFIRNC_SHARED) ## libfirn.so.0 and libfirnc.so.0, for programs in other languages
+
+# The package firn for Python, over the stable ABI: one object in C, which may do what ISO C forbids, turn functions into void *.
+PYTHON ?= python3
+PYTHON_PACKAGE := $(BUILD)/python/firn
+PYTHON_OBJECT := $(call object,compiler/bindings/python/_firn.c)
+$(PYTHON_OBJECT): private CFLAGS += -fPIC -fvisibility=hidden -Wno-pedantic \
+    -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
+$(PYTHON_PACKAGE)/_firn.abi3.so: $(PYTHON_OBJECT) $(LIBFIRN_SHARED) $(LIBFIRNC_SHARED) $(wildcard compiler/bindings/python/firn/*)
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)cp $(filter-out %.o,$^) $(@D)
+	$(quiet)$(CC) $(LDFLAGS) -shared $< -L$(@D) -l:libfirn.so.0 -l:libfirnc.so.0 '-Wl,-rpath,$$ORIGIN' -o $@
+
+.PHONY: python
+python: $(PYTHON_PACKAGE)/_firn.abi3.so ## the Python package, in build/python (compiler/bindings/python/README.md)
 
 .PHONY: all build
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
@@ -648,9 +663,10 @@ uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as the
 # --- checks of the text --------------------------------------------------------------------------------------------
 
 LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))
-# semihosting.c does not compile for this machine; both cross compilers compile it with all warnings. Sources for x86 compile
-# only there, and those that include Open MPI's headers only where it is installed; only `tidy` asks for that.
-TIDIED := $(filter-out %/semihosting.c $(if $(filter x86_64 i%86,$(PROCESSOR)),,runtime/targets/x86/%)\
+# semihosting.c does not compile for this machine; both cross compilers compile it with all warnings. _firn.c needs the headers
+# of Python. Sources for x86 compile only there, and those that include Open MPI's headers only where it is installed; only
+# `tidy` asks for that.
+TIDIED := $(filter-out %/semihosting.c %/python/_firn.c $(if $(filter x86_64 i%86,$(PROCESSOR)),,runtime/targets/x86/%)\
     $(if $(filter tidy,$(MAKECMDGOALS)),$(if $(MPI_FLAGS),,runtime/mpi/transport.c)),\
     $(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED)))
 # As which sets the vector kernels are checked: the flags of the widest, and of one with which they compile to other code.

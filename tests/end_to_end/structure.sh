@@ -85,6 +85,8 @@ compiler/onnx/ops       plan/ schedules compiler compiler/base compiler/graph co
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models/images compiler/onnx runtime/numerics
 compiler/models/images  plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
+compiler/bindings       plan/ compiler compiler/base compiler/emit compiler/graph compiler/job compiler/models compiler/recipe
+compiler/bindings/python plan/ compiler/base compiler/bindings runtime runtime/decode runtime/targets/host
 compiler/examples       plan/ compiler compiler/graph compiler/job
 compiler/commands       plan/ schedules compiler/ runtime runtime/chart runtime/manual runtime/program
 compiler/studies        plan/ schedules compiler/ runtime/chart
@@ -97,8 +99,8 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 
 # --- no circle of files ---
 # A file needs another if its object uses a symbol that the other's object defines. The check skips firmware's own
-# files, because two targets define the same names, examples, which no other file needs, the file that includes MPI's header,
-# which a machine may lack, and elsewhere what compiles only for x86.
+# files, because two targets define the same names, examples, which no other file needs, the files that include headers of MPI and
+# of Python, which a machine may lack, and elsewhere what compiles only for x86.
 
 # find_object SOURCE: sets $object to the path of the source's object: from the build, from any kernel set that has it, or
 # compiled here. It runs in no shell of its own, because there are hundreds of sources.
@@ -118,7 +120,7 @@ x86_64 | amd64) ;;
 *) elsewhere='\|^runtime/targets/x86/' ;;
 esac
 grep '\.c$' "$folder/sources" |
-    grep -v '^runtime/mpi/transport\.c$\|^plan/checks/sealed/\|^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/'"$elsewhere" >"$folder/compiled"
+    grep -v '^runtime/mpi/transport\.c$\|^compiler/bindings/python/\|^plan/checks/sealed/\|^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/'"$elsewhere" >"$folder/compiled"
 while read -r source; do
     find_object "$source"
     echo "$source $object"

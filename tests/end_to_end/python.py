@@ -1,0 +1,204 @@
+"""python.py RECIPES FIRN FOLDER: what tests/end_to_end/python.sh asks of the package firn. Prints what is wrong, and
+exits with 1."""
+
+import os
+import random
+import subprocess
+import sys
+import threading
+
+import firn
+import numpy as np
+
+recipes, program, folder = sys.argv[1:]
+failures = 0
+
+
+def check(what, good):
+    global failures
+    if not good:
+        failures += 1
+        print("FAILED:", what)
+
+
+def refused(what, kind, words, function, *arguments, **named):
+    try:
+        function(*arguments, **named)
+    except kind as error:
+        check("%s: %r is not in %r" % (what, words, str(error)), words in str(error))
+        return error
+    check(what + ": accepted", False)
+    return kind()
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def firn_program(*words):
+    return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
+
+
+def digest_of(plan, *words):
+    """The digest of firn train on the same samples."""
+    plan.save(path("plan"))
+    if os.path.exists(path("checkpoint")):
+        os.unlink(path("checkpoint"))
+    firn_program("train", path("plan"), "--pub", path("test.pub.pem"), "--checkpoint", path("checkpoint"), *words)
+    return firn_program("digest", path("checkpoint")).split()[1]
+
+
+generator = np.random.default_rng(7)
+x = generator.integers(0, 256, (64, 784), dtype=np.uint8)
+y = generator.integers(0, 10, 64, dtype=np.uint8)
+np.save(path("x.npy"), x)
+np.save(path("y.npy"), y)
+records = ("--data", path("x.npy"), "--labels", path("y.npy"))
+mlp, gpt2, key = recipes + "/small_mlp.yaml", recipes + "/small_gpt2.yaml", path("test.key.pem")
+
+# --- training: the bits of firn train ---
+
+plan = firn.compile(mlp, key=key)
+run = firn.Run(plan, x, y)
+rows = run.train()
+check("40 rows", [r["step"] for r in rows] == list(range(1, 41)) and rows[-1]["loss"] < rows[0]["loss"])
+wanted = digest_of(plan, *records)
+check("the digest of records", run.digest() == wanted)
+check("the end of a run", refused("a step more", firn.RunError, "; compile a plan", run.step).name == "RUN_COMPLETE")
+for name, data, labels in (("copies", x.astype(np.float64), y.astype(np.int64)), ("Fortran", np.asfortranarray(x), y)):
+    other = firn.Run(plan, data, labels, threads=1, kernels="plain")
+    other.train(7)
+    other.train()
+    check("the digest of " + name, other.digest() == wanted)
+check("no copy", firn.Run(plan, x, y)._arrays[0] is x)
+
+run = firn.Run(plan, x, y)
+run.train(20)
+run.save(path("half"))
+rest = firn.Run(plan, x, y)
+rest.load(path("half"))
+check("20 steps are left", len(rest.train()) == 20 and rest.digest() == wanted)
+rest.load(path("checkpoint"))
+check("a checkpoint of firn", rest.digest() == wanted)
+stops = []
+check("a callback ends", len(firn.Run(plan, x, y).train(callback=lambda r: stops.append(r) or len(stops) < 3)) == 3)
+
+pushed = firn.compile(mlp, key=key, source="push")
+wanted = digest_of(pushed, *records)
+batches = [(x[i * 8 % 64 : i * 8 % 64 + 8], y[i * 8 % 64 : i * 8 % 64 + 8]) for i in range(40)]
+run = firn.Run(pushed)
+for batch in batches:
+    run.step(batch)
+check("the digest of pushed batches", run.digest() == wanted)
+run = firn.Run(pushed, data=(batch for batch in batches))
+check("the digest of a generator", len(run.train()) == 40 and run.digest() == wanted)
+
+text = np.frombuffer(b"Snow that has been pressed until it no longer moves. " * 40, dtype=np.uint8)
+text.tofile(path("text"))
+plan = firn.compile(gpt2, key=key, set={"trainer.init.loop.num_steps": 5})
+language = firn.Run(plan, text)
+language.train()
+check("the digest of text", language.digest() == digest_of(plan, "--data", path("text")))
+
+# --- evaluating ---
+
+plan = firn.compile(mlp, key=key)
+training = firn.Run(plan, x, y)
+training.train()
+digest_of(plan, *records)
+evaluation = firn.compile(mlp, "eval", key=key, set={"trainer.validate.val_dataloader.held_out_per_mille": 0})
+evaluation.save(path("eval.plan"))
+value = firn.Run(evaluation, x, y, owner=training).evaluate()
+said = firn_program("eval", path("eval.plan"), "--pub", path("test.pub.pem"), "--checkpoint", path("checkpoint"), *records)
+check("evaluate: %r is not %s" % (value, said), float(said.split()[0]) == float("%.9g" % value))
+loaded = firn.Run(evaluation)
+loaded.load(path("checkpoint"))
+check("evaluate after load, twice", loaded.evaluate(x, y) == value and loaded.evaluate() == value)
+prediction = firn.Run(
+    firn.compile(mlp, "predict", key=key, set={"trainer.validate.val_dataloader.held_out_per_mille": 0}), owner=training
+)
+logits = prediction.predict(x[:61])["logits"]
+check("predict has a row for each sample", logits.shape == (61, 10))
+whole = prediction.predict(x)["logits"]
+check("predict does not depend on the batch", np.array_equal(whole[:61], logits))
+check("predict has what evaluate counts", abs(float(np.mean(np.argmax(whole, axis=1) == y)) - value) < 1e-6)
+
+decoding = firn.Run(firn.compile(gpt2, "decode", key=key), owner=language)
+ids = decoding.generate("Snow", 6)
+check("generate", len(ids) == 6 and ids == decoding.generate(list(b"Snow"), 6) and max(ids) < 256)
+draws = {tuple(decoding.generate("Snow", 6, temperature=1.5, seed=s)) for s in range(4)}
+check("generate draws", len(draws) > 1 and draws == {tuple(decoding.generate("Snow", 6, temperature=1.5, seed=s)) for s in range(4)})
+
+# --- refusals ---
+
+recipe = {"trainer": {"init": {"model": {"name": "mlq"}}}}
+error = refused("a dict", firn.RecipeError, "firnc: recipe:", firn.compile, recipe)
+check("line and mend: %r" % error, error.line is not None and error.path.startswith("trainer") and error.mend != "")
+refused("a file", firn.RecipeError, "cannot be opened", firn.compile, path("none.yaml"))
+refused("float labels", firn.RunError, "no uint8; give an array of uint8", firn.Run, plan, x, y + 0.5)
+refused("short labels", firn.RunError, "the arrays have 64 and 63 records", firn.Run, plan, x, y[:63])
+refused("no labels", firn.RunError, "give data, labels", firn.Run, plan, x)
+refused("shapes", firn.RunError, "a record of the plan has 784 elements", firn.Run, plan, x[:, :783], y)
+refused("damage", firn.RunError, "", firn.Run, firn.Plan(plan.data[:700] + b"damage" + plan.data[706:], plan.public_key), x, y)
+refused("a folder", OSError, "", training.save, path("none/checkpoint"))
+refused("an eval plan does not train", firn.RunError, "WRONG_MODE", loaded.step)
+
+# --- threads ---
+
+busy = firn.Run(firn.compile(mlp, key=key, set={"trainer.init.loop.num_steps": 100000}), x, y)
+seen = []
+
+
+def go_on():
+    try:
+        while not seen:
+            busy.step()
+    except RuntimeError as raised:
+        seen.append(raised)
+
+
+threads = [threading.Thread(target=go_on) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+check("a second thread", "another thread is in this run" in str(seen[0]))
+plans = []
+threads = [threading.Thread(target=lambda: plans.append(firn.compile(mlp, key=key).data)) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+check("compilations wait", len(plans) == 4 and len(set(plans)) == 1 and plans[0] == plan.data)
+
+# --- 1,000 calls that are wrong, or nearly ---
+
+random.seed(1)
+odd = [
+    None, True, -1, 0, 3, 2**70, 0.5, float("nan"), "", "x", "\0", "\ud800", b"", b"x" * 64, object(), [], (), {}, [None], {"a": {}},
+    (x, y), (x[:8], y[:8]), (x, x, x, x), [b"x"], iter([1]), np.zeros(0), np.zeros((), np.uint8), np.array([object()]), np.array("x"),
+    np.zeros(3, "i4,f4"), x[::-2], x[:, ::-1], y, y[:1], y.astype(">i4"), np.array([1 + 2j]), np.full(64, 255, np.uint8),
+    np.full(64, np.inf), memoryview(b"abc"), plan, firn.Plan(b"", plan.public_key), firn.Plan(plan.data[:300], plan.public_key),
+    firn.Plan(plan.data, b"\0" * 64), pushed, evaluation, training, loaded, firn.Run, path("half"), path("none/x"), mlp, lambda row: 1 / 0,
+]  # fmt: skip
+bare = firn._firn.Instance.__new__(firn._firn.Instance)
+targets = [firn.compile, firn.Plan, firn.Plan.load, firn.Run, firn._firn.compile, firn._firn.read_key, firn._firn.Instance]
+for owner in (training, loaded, prediction, decoding, firn.Run(pushed), firn.Run.__new__(firn.Run)):
+    targets += [getattr(owner, n) for n in ("bind", "step", "evaluate", "predict", "generate", "state", "load", "train")]
+for owner in (bare, training._instance, decoding._instance):
+    targets += [getattr(owner, n) for n in dir(owner) if not n.startswith("_") and n != "save"]
+names = ["labels", "weights", "threads", "kernels", "owner", "set", "onnx", "source", "samples", "key", "target", "temperature", "top_k"]
+raised = 0
+for number in range(1000):
+    target = random.choice(targets)
+    arguments = [random.choice(odd) for _ in range(random.randrange(4))]
+    named = {random.choice(names): random.choice(odd)} if random.random() < 0.3 else {}
+    if target == firn.Run and "threads" not in named:
+        named["threads"] = 1
+    try:
+        target(*arguments, **named)
+    except Exception:
+        raised += 1
+check("%d of 1,000 calls raise" % raised, raised > 600)
+check("a run after them", firn.Run(plan, x, y).step()["loss"] == rows[0]["loss"])
+sys.exit(1 if failures else 0)
