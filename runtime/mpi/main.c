@@ -20,7 +20,8 @@ static const char help[] =
     "`firn help eval` show, and:\n"
     "\n"
     "  --verify-ranks N   train: compare the states of all ranks after every N steps\n"
-    "  --threads N        of each rank; default: the CPUs of the machine, divided by the ranks on it\n"
+    "  --threads N        of each rank; default: the CPUs that mpirun gives the ranks of a machine, divided\n"
+    "                     by their number; mpirun --bind-to none gives them all\n"
     "\n"
     "A training plan must have at least as many micro-batches in a step as there are ranks, and the recipe's\n"
     "trainer.init.loop.micro_batch_order must be tree. Every machine needs plan, key and data under the same names; "
@@ -82,7 +83,7 @@ static bool asks_for(const char *word, const char *name, const char *brief) {
     return strcmp(word, name) == 0 || strcmp(word, brief) == 0;
 }
 
-/* The CPUs of this machine, divided by the ranks on it. */
+/* The CPUs that the ranks of this machine may use, divided by their number. */
 static unsigned threads_of_rank(void) {
     const mpi_machine machine = mpi_this_machine();
     const unsigned each = machine.cpus / machine.ranks, may = firn_host_cpus();

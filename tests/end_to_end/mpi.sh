@@ -225,6 +225,24 @@ if takes_next; then
         fail "a run that changes its number of ranks ends otherwise"
     checked=$((checked + 3))
 fi
+if takes_next; then # a state that no step has changed, which begins with more than zeros, and a run that is complete
+    compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=4 \
+        --set 'trainer.init.optimizer={Adagrad: {initial_accumulator_value: 0.5}}'
+    rm -f "$folder"/one.* "$folder"/some.*
+    for steps in 0 4 4; do
+        set -- train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet --steps $steps
+        [ ! -e "$folder/one.ckpt" ] || set -- "$@" --resume
+        wanted=0
+        "$FIRN" "$@" --checkpoint "$folder/one.ckpt" >"$folder/one.out" 2>"$folder/err" || wanted=$?
+        got=0
+        ranks 3 "$@" --checkpoint "$folder/some.ckpt" >"$folder/some.out" 2>"$folder/err" || got=$?
+        [ $got -eq $wanted ] || fail "--steps $steps: 3 ranks end with exit code $got, one process with $wanted"
+        same "--steps $steps: 3 ranks have another digest" "$folder/one.out" "$folder/some.out"
+        same "--steps $steps: 3 ranks have another checkpoint" "$folder/one.ckpt" "$folder/some.ckpt"
+        checked=$((checked + 1))
+    done
+    [ $wanted -eq 5 ] || fail "the run is not complete: exit $wanted"
+fi
 if takes_next; then # at most 2 (R - 1) / R times the bytes of the gradients, and 1 % of that for all else
     compile wide train $gpt2 $(tree 8 1) --set trainer.init.model.hidden_size=192 --set trainer.init.model.filter_size=768
     for number in 2 4 8; do
