@@ -581,6 +581,24 @@ TEST(cached_heads) {
             }
 }
 
+/* Scores and probabilities may have sums of two kinds. The keys that a query does not see hold infinities and NaNs. */
+TEST(cached_mixed_sums) {
+    static const uint32_t tokens[] = {1, 2, 7};
+    static const int64_t lengths[] = {0, 1, 2, 30, 31, 32, 62, 70, 76, 80};
+    enum { TOKENS = sizeof tokens / sizeof tokens[0], LENGTHS = sizeof lengths / sizeof lengths[0] };
+    for (uint8_t kind = FIRN_REDUCTION_F32; kind <= FIRN_REDUCTION_PAIRS; kind++)
+        for (unsigned i = 0; i < LENGTHS; i++)
+            for (unsigned j = 0; j < 2 * TOKENS; j++) {
+                setting s = {.steps = tokens[j % TOKENS], .heads = 4, .kv_heads = 2, .size = 18, .kind = kind};
+                s.type = FIRN_BFLOAT16;
+                s.mixed = j >= TOKENS;
+                s.chunk = 0;
+                s.filling = i % 2 == 0 ? NUMBERS : SPECIALS;
+                if (s.mixed || firn_reduction_is_flushed(kind))
+                    check_cached(s, 77, lengths[i]);
+            }
+}
+
 TEST(cached_special_values) {
     static const uint32_t tokens[] = {1, 6};
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)

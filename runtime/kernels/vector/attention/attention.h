@@ -28,4 +28,9 @@ uint64_t firn_vector_cross_attention_backward_scratch(uint16_t op, const firn_ke
 bool firn_attention_over_cache(const firn_cached_attention *c);
 uint64_t firn_attention_over_cache_scratch(const firn_cached_attention *c);
 
+/* The same, one query after the other, for every kind of sum: flushed sums add zeros behind the last key that a query
+ * sees, and other queries see keys there. Returns false, and has done nothing, if the call is larger than a slot. */
+bool firn_attention_by_query(firn_cached_attention *c);
+uint64_t firn_attention_by_query_scratch(const firn_cached_attention *c);
+
 #endif

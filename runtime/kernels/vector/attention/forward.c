@@ -151,3 +151,33 @@ bool firn_attention_over_cache(const firn_cached_attention *c) {
     run_job(&work);
     return true;
 }
+
+/* Describes one query, the one that was taken, as attention without a mask: its sums end with the last key that it
+ * sees. The slot has room for all keys of the cache. */
+static bool begin_query(job *work, const firn_cached_attention *c) {
+    firn_attention a = c->a;
+    a.query.first = firn_attention_first_head(0, a.position, a.heads + 2 * a.kv_heads);
+    a.new_row_max = a.new_row_sum = NULL;
+    a.keys = a.stride;
+    *work = (job){.a = a, .chunked = firn_attention_is_chunked(a.call, 2)};
+    return firn_attention_lay_out(work, false);
+}
+
+uint64_t firn_attention_by_query_scratch(const firn_cached_attention *c) {
+    job work;
+    return begin_query(&work, c) ? firn_attention_scratch(&work) : 0;
+}
+
+bool firn_attention_by_query(firn_cached_attention *c) {
+    job work;
+    if (!begin_query(&work, c))
+        return false;
+    firn_cached_attention_store(c);
+    for (size_t query = 0; query < c->tokens; query++) {
+        firn_cached_attention_take(c, query);
+        (void)begin_query(&work, c);
+        work.a.keys = c->a.keys;
+        run_job(&work);
+    }
+    return true;
+}

@@ -1,9 +1,10 @@
-/* Attention over a cache; see attention.h. There are two ways:
+/* Attention over a cache; see attention.h. There are three ways:
  *
  * - A few tokens with sums in float32: one query after the other, for all heads together (heads.h), so that the cache
  * is read in place, once, and in the order of memory.
  * - A chunk of a prompt, or sums in chunks: blocks of queries, as attention without a cache (attention/forward.c),
- * which packs keys and values once for all of them. */
+ * which packs keys and values once for all of them.
+ * - Flushed sums: blocks of one query, because what their last block of terms holds depends on the query. */
 #include "runtime/kernels/vector/token/attention.h"
 
 #include "runtime/kernels/attention.h"
@@ -133,7 +134,7 @@ uint64_t firn_vector_cached_attention_scratch(uint16_t op, const firn_kernel_cal
     (void)op;
     firn_cached_attention_of(&c, call);
     if (have_flushed(call))
-        return 0;
+        return firn_attention_by_query_scratch(&c);
     return is_few(&c) ? slot_bytes(&c.a) : firn_attention_over_cache_scratch(&c);
 }
 
@@ -141,8 +142,13 @@ void firn_vector_cached_attention(const firn_kernel_call *call) {
     firn_cached_attention c;
     firn_cached_attention_of(&c, call);
     c.first = firn_cached_attention_first(&c);
-    if (!have_flushed(call) && is_few(&c))
+    bool done = true;
+    if (have_flushed(call))
+        done = firn_attention_by_query(&c);
+    else if (is_few(&c))
         query_by_query(&c);
-    else if (have_flushed(call) || !firn_attention_over_cache(&c))
+    else
+        done = firn_attention_over_cache(&c);
+    if (!done)
         firn_kernel_cached_attention(call);
 }

@@ -4,8 +4,8 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* The kernel of cached_attention, and its scratch. Flushed sums are the portable kernel's, and so are tokens that the
- * cache has no room for. */
+/* The kernel of cached_attention, and its scratch. The portable kernel computes calls that are larger than a slot, and,
+ * unless the sums are flushed or the tokens few, tokens that the cache has no room for. */
 void firn_vector_cached_attention(const firn_kernel_call *call);
 uint64_t firn_vector_cached_attention_scratch(uint16_t op, const firn_kernel_call *call);
 
