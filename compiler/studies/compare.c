@@ -199,7 +199,8 @@ const firnc_command firnc_command_compare = {
               .text = "train a recipe in float32 and in each half type at each POL, and compare losses and times",
               .more =
                   "FOLDER then holds compare.csv, compare.svg (the curves), and the log of each run as NAME.jsonl. The "
-                  "column `sums` counts the reductions of the training plan by their kind."},
+                  "column `sums` counts the reductions of the training plan by their kind. firn report FOLDER/*.jsonl "
+                  "-o FILE makes a page of the runs, with their differences to the first one."},
     .run = compare_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

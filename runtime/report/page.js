@@ -245,17 +245,33 @@ function best(metric) {
     return {best: list.reduce((a, b) => better(b, a) ? b : a), last: last(list), count: list.length};
 }
 
+// The mean of values, and its standard error.
+function spread(values) {
+    const mean = values.reduce((sum, y) => sum + y, 0) / values.length;
+    const variance = values.reduce((sum, y) => sum + (y - mean) ** 2, 0) / Math.max(1, values.length - 1);
+    return {mean, error: Math.sqrt(variance / values.length)};
+}
+
 function learned(run) {
     const lines = [];
     if (!run.loss) return {verdict: "It has no step to judge.", tone: "doubt", lines};
-    const begin = run.smooth[1][0], end = final(run), drop = (begin - end) / Math.abs(begin);
+    const begin = run.smooth[1][0], end = final(run), values = run.mean[1].filter(value => value !== null);
     lines.push(lossName + ": " + real(run.loss[1][0]) + " at step " + whole(run.first) + ", " + real(end) + withUnit +
         " at the end (smoothed)");
     if (plan && plan.guess) lines.push("guessing every class alike has " + real(plan.guess));
-    let tone = "good", verdict = "Yes: the loss fell by " + real(100 * drop, 2) + " %.";
-    if (!(drop >= 0.01)) {
-        tone = drop > 0 ? "doubt" : "bad";
-        verdict = drop > 0 ? "Hardly: the loss fell by " + real(100 * drop, 2) + " %." : "No: the loss did not fall.";
+    // The first tenth of the run against the last one, beside the noise of both.
+    const tenth = Math.max(2, Math.round(values.length / 10)), early = spread(values.slice(0, tenth)), late = spread(values.slice(-tenth));
+    const fall = early.mean - late.mean, noise = 2 * Math.hypot(early.error, late.error);
+    let tone = "good", verdict = "Yes: the loss fell by " + real(100 * Math.max(fall / Math.abs(early.mean), (begin - end) / Math.abs(begin)), 2) + " %.";
+    if (values.length < 4) {
+        tone = "doubt";
+        verdict = "There are too few steps to tell.";
+    } else if (fall < -noise) {
+        tone = "bad";
+        verdict = "No: the loss rose.";
+    } else if (!(fall > noise && fall >= 0.01 * Math.abs(early.mean))) {
+        tone = "doubt";
+        verdict = "Not so far: its change is within the noise of the steps.";
     } else if (plan && plan.guess && end > plan.guess) {
         tone = "doubt";
         verdict = "The loss fell, and is above that of guessing.";
