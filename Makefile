@@ -24,6 +24,7 @@ ifeq ($(origin AR),default)
 AR := $(CROSS)ar
 endif
 OBJCOPY ?= $(CROSS)objcopy
+NM ?= $(CROSS)nm
 # The processor for which this compiler compiles: x86_64, i686, aarch64, ...
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 # CHECK=1: a build that checks each op and can write a trace (runtime/check/check.h), in a folder of its own.
@@ -69,6 +70,8 @@ NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/elements/*.c runtime/kernels/images/*.c runtime/kernels/layout/*.c runtime/kernels/losses/*.c runtime/kernels/norms/*.c runtime/kernels/optimizers/*.c runtime/kernels/recurrent/*.c runtime/kernels/reduce/*.c))
 CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c runtime/decode/*.c $(if $(CHECK),runtime/check/*.c))
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
+# What only the processors of targets.mk compile.
+ON_BOARDS := $(patsubst %,runtime/targets/emulated/%.c,semihosting runner_board)
 IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
 HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/program/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
@@ -79,8 +82,8 @@ PAGE := $(BUILD)/report/page_parts.o
 # What firn-mpi has beside them: steps that several processes share, and MPI, which only that program needs.
 RANKS_SOURCES := $(wildcard runtime/ranks/*.c)
 MPI_SOURCES := $(wildcard runtime/mpi/*.c)
-FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
-COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c))
+FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/firmware/*.c compiler/studies/*.c))
+COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/firmware/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c))
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
@@ -368,14 +371,32 @@ $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $
 $(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o $(ONNX_READER)
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
-$(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES) $(RANKS_SOURCES)) $(PAGE)
+$(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES) $(RANKS_SOURCES)) $(PAGE) $(ARCHIVE).o
 $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/support.a:
 	$(call say,$@)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/chart/chart.c runtime/manual/manual.c runtime/program/descriptors.c) $(LIBFIRNC) $(LIBFIRN)
+# What firnc writes firmware projects from: the sources of the library without the tables of all parts, which parts.c of a
+# project replaces (sources.cmake has the same list), what builds it for a board, and the templates.
+PARTS_TABLES := $(patsubst %,%.c,plan/shapes/op_parts plan/checks/rule_parts schedules/parts schedules/tree_part runtime/parts \
+    runtime/kernels/flushed_parts runtime/kernels/parts runtime/kernels/threads_part runtime/numerics/half_parts)
+ARCHIVE := $(BUILD)/firmware-archive
+ARCHIVED := $(filter-out $(PARTS_TABLES),$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) \
+    $(KERNELS_SOURCES) runtime/kernels/set.c)
+ARCHIVED_BOARDS := $(wildcard runtime/package/firmware/* runtime/targets/*.mk runtime/targets/*.h runtime/targets/cortex-m/* \
+    runtime/targets/rv32/*.* runtime/targets/rv32/libc/*.c runtime/targets/rv32/libc/include/* runtime/targets/memory/*.c \
+    $(patsubst %,runtime/targets/emulated/%,semihosting.c system.h text.c text.h))
+$(ARCHIVE).c: $(call object,$(ARCHIVED) plan/signature.c) $(ARCHIVED_BOARDS) runtime/parts.h runtime/package/mbedtls_config.h $(MBEDTLS_READY)
+	$(call say,$@)
+	$(quiet)CC='$(CC)' NM='$(NM)' OBJECTS='$(BUILD)/objects' runtime/package/firmware/make-archive $(ARCHIVE) $(MBEDTLS_SOURCE) $(ARCHIVED)
+# Without ccache, which does not see that the packed archive has changed.
+$(ARCHIVE).o: $(ARCHIVE).c $(BUILD)/flags
+	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+
+$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/chart/chart.c runtime/manual/manual.c runtime/program/descriptors.c) \
+		$(ARCHIVE).o $(LIBFIRNC) $(LIBFIRN) $(call object,runtime/targets/dataset.c)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm
 
@@ -663,10 +684,10 @@ uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as the
 # --- checks of the text --------------------------------------------------------------------------------------------
 
 LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))
-# semihosting.c does not compile for this machine; both cross compilers compile it with all warnings. _firn.c needs the headers
-# of Python. Sources for x86 compile only there, and those that include Open MPI's headers only where it is installed; only
-# `tidy` asks for that.
-TIDIED := $(filter-out %/semihosting.c %/python/_firn.c $(if $(filter x86_64 i%86,$(PROCESSOR)),,runtime/targets/x86/%)\
+# semihosting.c and runner_board.c do not compile for this machine; both cross compilers compile them with all warnings. _firn.c
+# needs the headers of Python. Sources for x86 compile only there, and those that include Open MPI's headers only where it is
+# installed; only `tidy` asks for that.
+TIDIED := $(filter-out $(ON_BOARDS) %/python/_firn.c $(if $(filter x86_64 i%86,$(PROCESSOR)),,runtime/targets/x86/%)\
     $(if $(filter tidy,$(MAKECMDGOALS)),$(if $(MPI_FLAGS),,runtime/mpi/transport.c)),\
     $(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED)))
 # As which sets the vector kernels are checked: the flags of the widest, and of one with which they compile to other code.

@@ -3,6 +3,7 @@
 
 #include "compiler/base/files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -578,6 +579,89 @@ bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsi
     sigset_t before;
     hold_signals(&before);
     const bool good = create(name, bytes, count, permissions);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return good;
+}
+
+/* --- new folders -------------------------------------------------------------------------------------------------- */
+
+bool firnc_folder_is_free(const char *name) {
+    struct stat status;
+    if (lstat(name, &status) != 0)
+        return true; /* what else is wrong with the name, the folder's maker says */
+    if (!S_ISDIR(status.st_mode)) {
+        firnc_say("firnc: %s: is there, and is no folder; give the name of a new folder", name);
+        return false;
+    }
+    DIR *folder = opendir(name);
+    if (folder == NULL)
+        return fail(name, "read", "give the name of a new folder");
+    uint32_t entries = 0;
+    while (readdir(folder) != NULL)
+        entries++;
+    closedir(folder);
+    if (entries > 2) /* . and .. */
+        firnc_say("firnc: %s: is there, and is not empty; remove it, or give the name of a new folder", name);
+    return entries <= 2;
+}
+
+/* Makes the folders of a path that lie below its first `from` bytes. */
+static bool make_folders(const char *path, size_t from) {
+    for (const char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        const char *folder = firnc_format("%.*s", (int)(slash - path), path);
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+            return fail(folder, "made", room());
+    }
+    return true;
+}
+
+/* Removes the files that are there and the folders that have become empty, and last the temporary folder. */
+static void remove_folder(const char *folder, const firnc_file *files, uint32_t count) {
+    const size_t from = strlen(folder) + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        char *path = name_beside(firnc_format("%s/%s", folder, files[i].name));
+        path[strlen(path) - strlen(".XXXXXX")] = '\0';
+        (void)unlink(path);
+        for (char *slash = strrchr(path, '/'); slash != NULL && slash > path + from; slash = strrchr(path, '/')) {
+            *slash = '\0';
+            (void)rmdir(path);
+        }
+    }
+    (void)rmdir(folder);
+}
+
+static bool fill_folder(const char *folder, const firnc_file *files, uint32_t count) {
+    const size_t from = strlen(folder) + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *path = firnc_format("%s/%s", folder, files[i].name);
+        if (!make_folders(path, from) || !create(path, files[i].bytes.data, files[i].bytes.count, 0666))
+            return false;
+    }
+    return true;
+}
+
+static bool write_folder(const char *name, const firnc_file *files, uint32_t count) {
+    char *folder = name_beside(name);
+    if (mkdtemp(folder) == NULL)
+        return fail(name, "made", mend_of_folder());
+    const mode_t mask = umask(0);
+    umask(mask);
+    const bool filled = fill_folder(folder, files, count);
+    bool good = filled && chmod(folder, 0777 & ~mask) == 0 && rename(folder, name) == 0;
+    if (filled && !good)
+        fail(name, "made", "give the name of a new folder");
+    if (!good)
+        remove_folder(folder, files, count);
+    return good && (sync_folder(name) || fail(name, "made durable", "check the disk and write it again"));
+}
+
+bool firnc_folder_write(const char *name, const firnc_file *files, uint32_t count) {
+    size_t length = strlen(name);
+    while (length > 1 && name[length - 1] == '/')
+        length--;
+    sigset_t before;
+    hold_signals(&before);
+    const bool good = firnc_folder_is_free(name) && write_folder(firnc_format("%.*s", (int)length, name), files, count);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return good;
 }

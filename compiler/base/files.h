@@ -93,6 +93,14 @@ bool firnc_output_end_noted(firnc_output *output, const void *head, uint64_t cou
 /* Makes a folder unless it is there; *made says whether it was made here. */
 bool firnc_folder_make(const char *name, bool *made);
 
+/* Writes a new folder, whole or not at all: under a temporary name beside it, NAME.XXXXXX, until all files are in it.
+ * The names of the files are paths below it, whose folders are made. An empty folder of that name is replaced; anything
+ * else is refused. Only a kill that cannot be caught leaves the temporary folder. */
+bool firnc_folder_write(const char *name, const firnc_file *files, uint32_t count);
+
+/* Returns true if firnc_folder_write could replace what has that name now, or nothing has. */
+bool firnc_folder_is_free(const char *name);
+
 /* Creates a file with the given permissions; fails if it exists. */
 bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions);
 

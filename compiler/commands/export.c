@@ -233,7 +233,7 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
                         FIRN_METRIC_KINDS);
 }
 
-int firnc_export_parts(const char *const *plans, uint32_t count, firnc_export_wishes wishes, const char *output) {
+int firnc_export_parts_text(const char *const *plans, uint32_t count, firnc_export_wishes wishes, firnc_bytes *c) {
     needs n = {.wishes = wishes};
     int status = FIRNC_EXIT_OK;
     for (uint32_t i = 0; i < count && status == FIRNC_EXIT_OK; i++)
@@ -245,11 +245,18 @@ int firnc_export_parts(const char *const *plans, uint32_t count, firnc_export_wi
     FILE *memory = open_memstream(&text, &bytes);
     if (memory != NULL)
         write_parts(memory, &n, count);
-    int written = FIRNC_EXIT_WRONG;
-    if (memory == NULL || fclose(memory) != 0)
+    if (memory == NULL || fclose(memory) != 0) {
         firnc_say("firnc: memory: %s", strerror(errno));
-    else
-        written = firnc_export_write(output, text, bytes);
+        status = FIRNC_EXIT_WRONG;
+    } else {
+        *c = (firnc_bytes){(uint8_t *)firnc_format("%s", text), bytes};
+    }
     free(text);
-    return written;
+    return status;
+}
+
+int firnc_export_parts(const char *const *plans, uint32_t count, firnc_export_wishes wishes, const char *output) {
+    firnc_bytes c;
+    const int status = firnc_export_parts_text(plans, count, wishes, &c);
+    return status != FIRNC_EXIT_OK ? status : firnc_export_write(output, c.data, c.count);
 }

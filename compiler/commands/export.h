@@ -4,8 +4,10 @@
 #ifndef FIRNC_EXPORT_H
 #define FIRNC_EXPORT_H
 
+#include "compiler/base/files.h"
 #include "compiler/base/text.h"
 #include "compiler/commands/options.h"
+#include "plan/signature.h"
 
 /* What a firmware needs beside the parts of its plans. */
 typedef struct firnc_export_wishes {
@@ -13,11 +15,14 @@ typedef struct firnc_export_wishes {
     bool threads;   /* those of a port */
 } firnc_export_wishes;
 
-/* export.c: the tables of the parts that these plans need together (runtime/parts.h), as C. */
+/* export.c: the tables of the parts that these plans need together (runtime/parts.h), as C; in memory, and as a file.
+ */
+int firnc_export_parts_text(const char *const *plans, uint32_t count, firnc_export_wishes wishes, firnc_bytes *c);
 int firnc_export_parts(const char *const *plans, uint32_t count, firnc_export_wishes wishes, const char *output);
 
 /* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. More
- * keys than a firmware can have, or one that is there twice, are refused. */
+ * keys than a firmware can have, or one that is there twice, are refused. The text alone refuses nothing. */
+firnc_bytes firnc_export_keys_text(const uint8_t keys[][FIRN_PUBLIC_KEY_BYTES], uint32_t count);
 bool firnc_export_is_key(const char *name);
 int firnc_export_keys(const char *const *names, uint32_t count, const char *output);
 

@@ -1,13 +1,17 @@
-/* firnc export: the command line; what is written is made in export.c, export_key.c and export_image.c. */
+/* firnc export: the command line; what is written is made in export.c, export_key.c and export_image.c, and the project
+ * of
+ * --firmware in compiler/firmware. */
 #include <string.h>
 
 #include "compiler/base/text.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/export.h"
 #include "compiler/commands/options.h"
+#include "compiler/firmware/project.h"
 
 typedef struct request {
     const char *name, *output, *machine, *address_text;
+    const char *folder, *target, *key, *data, *labels, *weights, *records;
     firnc_texts others;
     bool c, array, hex, elf;
     firnc_export_wishes wishes;
@@ -30,8 +34,31 @@ static const firnc_option options[] = {
       "the same as section .firn_plan of an ELF file of 32 bits, to link or, with --address, to flash"},
      FIRNC_OPTION_FLAG,
      offsetof(request, elf)},
+    {{"--firmware", NULL, "DIR",
+      "a new folder with a project that trains by the plan on an emulated board: make -C DIR run"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, folder)},
+    {{"--target", NULL, "TARGET", "with --firmware: the core, such as cortex-m4f or rv32; another name lists them"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, target)},
+    {{"--pub", NULL, "PUB", "with --firmware: the public key (PEM) that the plan was signed with"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, key)},
+    {{"--data", NULL, "FILE",
+      "with --firmware: the records that go into flash, .npy, IDX or bytes; firn data --convert makes such files. "
+      "Default: zeros"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, data)},
+    {{"--labels", NULL, "FILE", "labels or targets of the records"}, FIRNC_OPTION_TEXT, offsetof(request, labels)},
+    {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, weights)},
+    {{"--records", NULL, "N", "only the first N records; of text, its elements. Default: all"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, records)},
     {{"--with", NULL, "FILE",
-      "with --c: another plan or key of the same firmware, such as a plan for evaluation; may be repeated"},
+      "with --c: another plan or key of the same firmware, such as a plan for evaluation; may be repeated. With "
+      "--firmware: the plan that evaluates when the training has ended"},
      FIRNC_OPTION_LIST,
      offsetof(request, others)},
     {{"--copy-plan", NULL, NULL,
@@ -65,15 +92,50 @@ static const char *asked(const request *r) {
     return r->wishes.threads ? "--threads" : NULL;
 }
 
+/* Returns an option of --firmware alone, or NULL. */
+static const char *asked_of_firmware(const request *r) {
+    const struct {
+        const char *name, *value;
+    } options_of_firmware[] = {{"--target", r->target}, {"--pub", r->key},         {"--data", r->data},
+                               {"--labels", r->labels}, {"--weights", r->weights}, {"--records", r->records}};
+    for (size_t i = 0; i < sizeof options_of_firmware / sizeof options_of_firmware[0]; i++)
+        if (options_of_firmware[i].value != NULL)
+            return options_of_firmware[i].name;
+    return NULL;
+}
+
+static int check_firmware(const request *r) {
+    if (r->target == NULL)
+        return firnc_usage("export", "--firmware: the core is missing; add --target, such as --target cortex-m4f");
+    if (r->key == NULL)
+        return firnc_usage("export", "--firmware: the key is missing; add --pub PUB");
+    if (r->others.count > 1)
+        return firnc_usage("export", "--with: a firmware has one plan that evaluates; leave the others out");
+    if (r->output != NULL)
+        return firnc_usage("export", "-o: --firmware names the folder; leave it out");
+    if (r->data == NULL && r->labels != NULL)
+        return firnc_usage("export", "--labels: there is no --data; add it");
+    if (r->labels == NULL && r->weights != NULL)
+        return firnc_usage("export", "--weights: there are no --labels; add them");
+    if (r->data == NULL && r->records != NULL)
+        return firnc_usage("export", "--records: there is no --data; add it");
+    return FIRNC_EXIT_OK;
+}
+
 /* Returns FIRNC_EXIT_OK if the options fit each other. */
 static int check(request *r) {
-    if (r->c + r->array + r->hex + r->elf != 1)
-        return firnc_usage("export", "--c, --array, --hex, --elf: the form is missing or not one; add one of the four");
-    if (!r->c && r->others.count != 0)
-        return firnc_usage("export", "--with: only with --c; leave it out");
+    if (r->c + r->array + r->hex + r->elf + (r->folder != NULL) != 1)
+        return firnc_usage(
+            "export", "--c, --array, --hex, --elf, --firmware: the form is missing or not one; add one of the five");
+    if (r->folder == NULL && asked_of_firmware(r) != NULL)
+        return firnc_usage("export", "%s: only with --firmware; leave it out", asked_of_firmware(r));
+    if (r->folder != NULL && check_firmware(r) != FIRNC_EXIT_OK)
+        return FIRNC_EXIT_USAGE;
+    if (!r->c && r->folder == NULL && r->others.count != 0)
+        return firnc_usage("export", "--with: only with --c and --firmware; leave it out");
     if (!r->c && asked(r) != NULL)
         return firnc_usage("export", "%s: only with --c; leave it out", asked(r));
-    if ((r->c || r->array) && r->address_text != NULL)
+    if ((r->c || r->array || r->folder != NULL) && r->address_text != NULL)
         return firnc_usage("export", "--address: only with --hex and --elf; leave it out");
     if (r->hex && r->address_text == NULL)
         return firnc_usage("export", "--hex: the address is missing; add --address N");
@@ -101,6 +163,22 @@ static int export_c(const request *r, const char *const *files, uint32_t count) 
     return keys ? firnc_export_keys(files, count, r->output) : firnc_export_parts(files, count, r->wishes, r->output);
 }
 
+static int export_firmware(const request *r) {
+    firnc_project_wanted wanted = {.plan = r->name,
+                                   .eval = r->others.count != 0 ? r->others.text[0] : NULL,
+                                   .folder = r->folder,
+                                   .target = r->target,
+                                   .key = r->key,
+                                   .records = {.files = {r->data, r->labels, r->weights}}};
+    uint64_t *records = &wanted.records.records;
+    if (r->records != NULL && (!firnc_number_read(r->records, UINT32_MAX, records) || *records == 0))
+        return firnc_usage("export",
+                           "--records: %s is not a number from 1 to 4294967295; give how many records the "
+                           "firmware has",
+                           r->records);
+    return firnc_project_write(&wanted);
+}
+
 static int export_command(int argc, char **argv) {
     request r = {0};
     const char *files[FIRNC_TEXTS_MAX + 1];
@@ -110,6 +188,8 @@ static int export_command(int argc, char **argv) {
     const int status = check(&r);
     if (status != FIRNC_EXIT_OK)
         return status;
+    if (r.folder != NULL)
+        return export_firmware(&r);
     files[count++] = r.name;
     for (uint32_t i = 0; i < r.others.count; i++)
         files[count++] = r.others.text[i];
@@ -128,7 +208,8 @@ static int export_command(int argc, char **argv) {
 const firnc_command firnc_command_export = {
     .words = {.name = "export",
               .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [--threads] [-o FILE]", "PLAN --array [-o FILE]",
-                        "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE"},
+                        "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE",
+                        "PLAN --firmware DIR --target TARGET --pub PUB [--with PLAN] [--data FILE]"},
               .text =
                   "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key"},
     .run = export_command,

@@ -45,11 +45,7 @@ static int read_keys(const char *const *names, uint32_t count, uint8_t keys[FIRN
     return FIRNC_EXIT_OK;
 }
 
-int firnc_export_keys(const char *const *names, uint32_t count, const char *output) {
-    uint8_t keys[FIRN_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
-    const int status = read_keys(names, count, keys);
-    if (status != FIRNC_EXIT_OK)
-        return status;
+firnc_bytes firnc_export_keys_text(const uint8_t keys[][FIRN_PUBLIC_KEY_BYTES], uint32_t count) {
     firnc_growing_text text = {0};
     const unsigned bytes = count * FIRN_PUBLIC_KEY_BYTES;
     add(&text, count == 1
@@ -60,7 +56,16 @@ int firnc_export_keys(const char *const *names, uint32_t count, const char *outp
                             "const uint8_t firn_public_key[%u] = {\n",
                             bytes, bytes));
     for (uint32_t i = 0; i < count; i++)
-        firnc_export_add_bytes(&text, keys[i], sizeof keys[i]);
+        firnc_export_add_bytes(&text, keys[i], FIRN_PUBLIC_KEY_BYTES);
     add(&text, "};\n");
-    return firnc_export_write(output, text.text, text.length);
+    return (firnc_bytes){(uint8_t *)text.text, text.length};
+}
+
+int firnc_export_keys(const char *const *names, uint32_t count, const char *output) {
+    uint8_t keys[FIRN_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
+    const int status = read_keys(names, count, keys);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    const firnc_bytes text = firnc_export_keys_text((const uint8_t(*)[FIRN_PUBLIC_KEY_BYTES])keys, count);
+    return firnc_export_write(output, text.data, text.count);
 }

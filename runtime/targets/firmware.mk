@@ -127,7 +127,7 @@ $(BUILD)/keys/%.c: runtime/targets/emulated/public-key
 	@runtime/targets/emulated/public-key --c '$(PUB)' > $@.part && mv $@.part $@
 
 # The same runner for this machine and for variants of its compiler, without semihosting.
-$(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(wildcard runtime/targets/emulated/*.c))) \
+$(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out $(ON_BOARDS),$(wildcard runtime/targets/emulated/*.c))) \
 		$(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm

@@ -88,6 +88,7 @@ compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/gra
 compiler/bindings       plan/ compiler compiler/base compiler/emit compiler/graph compiler/job compiler/models compiler/recipe
 compiler/bindings/python plan/ compiler/base compiler/bindings runtime runtime/decode runtime/targets/host
 compiler/examples       plan/ compiler compiler/graph compiler/job
+compiler/firmware       plan/ schedules compiler/ runtime runtime/targets
 compiler/commands       plan/ schedules compiler/ runtime runtime/chart runtime/manual runtime/program
 compiler/studies        plan/ schedules compiler/ runtime/chart
 end
