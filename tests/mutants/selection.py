@@ -16,7 +16,7 @@ LOOPS = {1: "test", 2: "all"}
 # python and tools are built by the scripts or not at all. None: the sanitized build has them.
 NEEDS = {"onnx_run": ["tests/onnx_run"], "runner": ["runner"], "signing": ["libsigning.a"], "bench": ["firn-bench"],
          "boards": [], "oracle": [], "python": [], "tools": [], "mpi": ["firn-mpi"] if shutil.which("mpicc") else [],
-         "shared": ["libfirn.so.0", "libfirnc.so.0"], "fuzz": None}
+         "shared": ["libfirn.so.0", "libfirnc.so.0"], "wheel": ["python/firn/_firn.abi3.so"], "fuzz": None}
 # The same for words whose goals depend on the loop.
 OTHER_COMPILERS = {"test": {"cover": ["cover"], "variants": ["cover"], "aarch64": []},
                    "all": {"cover": ["cover"], "variants": ["variants"], "aarch64": ["aarch64"]}}
