@@ -81,9 +81,9 @@ static void note_signal(int signal_number) {
     interrupted = 1;
 }
 
-/* From here on a signal ends the command between two blocks, so that no half file is left behind. A signal that was
- * ignored when the program began stays ignored. Where no file is written, signals end the command at once. A signal
- * interrupts a read of standard input, which may wait for ever. */
+/* From here on a signal ends the command between two blocks, so that no half file is left behind, and a message says
+ * what is missing. A signal that was ignored when the program began stays ignored. A read of standard input may wait
+ * for ever, so a signal interrupts it; where no file is written then, signals end the command at once. */
 static void watch_signals(const request *r) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     const bool streams = reads_stream(r);
@@ -322,9 +322,13 @@ static const char *special_text(const firnc_tokenizer *tokenizer, bool special) 
     return text[0] != '\0' ? firnc_printable(firnc_format("%s each text", text)) : "";
 }
 
-static int end_interrupted(const char *output) {
-    if (output != NULL)
-        firnc_say("firnc tokens: interrupted; %s is not written", output);
+/* Says what an interruption leaves. */
+static int end_interrupted(const request *r) {
+    if (writes_file(r))
+        firnc_say("firnc tokens: interrupted; %s is not written", r->output);
+    else
+        firnc_say("firnc tokens: interrupted; %s",
+                  r->count ? "not all texts are counted" : "what was printed is incomplete");
     return FIRNC_EXIT_INTERRUPTED;
 }
 
@@ -361,7 +365,7 @@ static int write_ids(encoding *e, const request *r) {
     if (writes_file(r))
         firnc_output_abandon(&e->writer.output);
     if (good && interrupted != 0)
-        return end_interrupted(r->output);
+        return end_interrupted(r);
     if (good)
         firnc_say("firnc: %s: has no tokens, because the text is empty; give another",
                   r->text != NULL                    ? "--text"
@@ -388,7 +392,7 @@ static int encode(encoding *e, const request *r) {
     if (!encode_all(e, r, &tokens))
         return FIRNC_EXIT_WRONG;
     if (interrupted != 0)
-        return end_interrupted(NULL);
+        return end_interrupted(r);
     if (r->name_count > 1)
         printf("%llu tokens in all\n", (unsigned long long)tokens);
     return FIRNC_EXIT_OK;
@@ -442,7 +446,7 @@ static int decode(const firnc_tokenizer *tokenizer, const request *r) {
         return output == NULL || firnc_output_end(output, NULL, 0) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
     if (output != NULL)
         firnc_output_abandon(output);
-    return good ? end_interrupted(r->output) : FIRNC_EXIT_WRONG;
+    return good ? end_interrupted(r) : FIRNC_EXIT_WRONG;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

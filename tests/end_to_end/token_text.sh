@@ -161,4 +161,34 @@ exec 3>&-
 [ $status -eq 130 ] || fail "interrupted: exit $status, not 130"
 ! ls "$folder" | grep none.bin || fail "an interruption left a file behind"
 
+# interrupts NAME MESSAGE OPTION...: firnc tokens prints more than a pipe holds, and is told to end when its first byte is
+# there. It says so in one line.
+mkfifo "$folder/printed.pipe"
+interrupts() {
+    what=$1
+    message=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$FIRNC" tokens "$@" $pair >"$folder/printed.pipe" 2>"$folder/err" &
+    exec 3<"$folder/printed.pipe"
+    head -c 1 <&3 >"$folder/printed"
+    kill -TERM $! 2>"$folder/got" || fail "$what: has ended"
+    cat <&3 >>"$folder/printed"
+    exec 3<&-
+    status=0
+    wait $! || status=$?
+    [ $status -eq 130 ] || fail "$what: exit $status, not 130"
+    echo "firnc tokens: interrupted; $message" >"$folder/wanted"
+    same "$what: another message" "$folder/wanted" "$folder/err"
+}
+
+yes 'The plan is frozen;  two more' | head -c 400000 >"$folder/long"
+# shellcheck disable=SC2086
+"$FIRNC" tokens "$folder/long" $pair -o "$folder/long.bin" >"$folder/out"
+interrupts "ids that are printed" "what was printed is incomplete" "$folder/long" -o -
+interrupts "a text that is printed" "what was printed is incomplete" --decode "$folder/long.bin"
+interrupts "a text that is printed by -o -" "what was printed is incomplete" --decode "$folder/long.bin" -o -
+# shellcheck disable=SC2046
+interrupts "counts" "not all texts are counted" --count $(yes "$golden/text.txt" | head -n 2000)
+
 [ $failures -eq 0 ]
