@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compiler/base/files.h"
+#include "compiler/base/landing.h"
 #include "compiler/base/text.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
@@ -198,9 +199,13 @@ static bool open_source(source *from, const char *name) {
     const bool stream = firnc_ids_is_stream(name);
     *from = (source){.name = stream ? "standard input" : name};
     from->file = stream ? STDIN_FILENO : firnc_input_open(name, &size);
-    if (from->file >= 0 && !stream)
+    if (from->file < 0)
+        return false;
+    if (!stream) {
+        firnc_hold_file(from->file);
         from->before = firnc_input_look(from->file);
-    return from->file >= 0;
+    }
+    return true;
 }
 
 /* Reads a block of standard input, less at its end or after a signal. */
@@ -232,6 +237,7 @@ static bool close_source(const source *from) {
     if (from->file == STDIN_FILENO)
         return true;
     const bool good = interrupted != 0 || firnc_input_unchanged(from->file, from->name, &from->before);
+    firnc_let_go_file(from->file);
     close(from->file);
     return good;
 }

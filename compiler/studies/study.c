@@ -211,7 +211,7 @@ int firnc_study_begin(firnc_study *study, const char *command) {
 static void remove_folder(const char *folder) {
     DIR *directory = opendir(folder);
     for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
-        unlink(firnc_format("%s/%s", folder, entry->d_name));
+        unlinkat(dirfd(directory), entry->d_name, 0);
     if (directory != NULL)
         closedir(directory);
     rmdir(folder);
