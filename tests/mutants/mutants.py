@@ -8,7 +8,8 @@ that run the changed line (reach.py), those nearest to the file first, and stops
 tests of `make test-all` on what stage 1 lets live. A test that takes five times as much CPU time as on the clean tree, and more than 20 seconds, counts
 as failed. The variables are make's: PORTABLE=1, CC=clang.
 
-Results are appended to FOLDER/results-SEED. A run that was stopped goes on where it was."""
+Results are appended to FOLDER/results-SEED. A run that was stopped goes on where it was. One with --again asks the tests that
+no run has asked yet about each survivor: first quick tests (--limit 1) about all mutants, then all tests about those that live."""
 import argparse
 import json
 import os
@@ -180,8 +181,11 @@ class Run:
         path.write_text(planted(self.draw.texts[name], fault))
 
     def ask(self, copy, entry, tests, most_seconds=None):
-        """Runs the tests, the nearest first, until one fails. Returns the entry with the result."""
+        """Runs the tests, the nearest first, until one fails. Returns the entry with the result; that of a mutant that lives
+        has the names of the tests that passed, which are not asked again."""
         begin, run = time.monotonic(), 0
+        passed = set(entry.get("passed", ()))
+        tests = [test for test in tests if selection.key(test) not in passed]
         order = selection.order(copy, tests, entry["file"], entry["line"], self.reach, self.seconds)
         start = 0
         while start < len(order):
@@ -193,9 +197,10 @@ class Run:
                 return {**entry, "result": result, "by": "the build", "seconds": round(time.monotonic() - begin, 1)}
             for test in batch:
                 if most_seconds and time.monotonic() - begin > most_seconds:
-                    return {**entry, "result": "survived", "cut": True, "tests": run,
+                    return {**entry, "result": "survived", "cut": True, "tests": run, "passed": sorted(passed),
                             "seconds": round(time.monotonic() - begin, 1)}
                 if selection.same_program(copy, self.clean, test):
+                    passed.add(selection.key(test))
                     continue
                 run += 1
                 most = max(LEAST_SECONDS, TIMES_AS_LONG * self.seconds[selection.key(test)])
@@ -203,7 +208,9 @@ class Run:
                 if status != 0:
                     return {**entry, "result": "timeout" if status is None else "killed", "by": selection.key(test),
                             "seconds": round(time.monotonic() - begin, 1)}
-        return {**entry, "result": "survived", "tests": run, "seconds": round(time.monotonic() - begin, 1)}
+                passed.add(selection.key(test))
+        return {**entry, "result": "survived", "tests": run, "passed": sorted(passed),
+                "seconds": round(time.monotonic() - begin, 1)}
 
     # --- all mutants ---
 
@@ -245,7 +252,7 @@ class Run:
                 self.out_of_time()
                 entry = self.plant(copy, id, name, fault)
                 if "result" not in entry:
-                    entry = self.ask(copy, entry, self.tests[1])
+                    entry = self.ask(copy, {**entry, "passed": (known or {}).get("passed", [])}, self.tests[1])
                 self.results.append(entry)
                 self.tell(entry)
             self.decide(folder, entry["result"] not in REJECTED)
@@ -315,7 +322,7 @@ def options_of(arguments):
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", default=str(ROOT / "build/mutants"))
     parser.add_argument("--report", action="store_true", help="print what is known, and test nothing")
-    parser.add_argument("--again", action="store_true", help="ask the tests again about the survivors")
+    parser.add_argument("--again", action="store_true", help="ask the tests that were not asked yet about the survivors")
     parser.add_argument("variables", nargs="*")
     options = parser.parse_args(arguments)
     if options.number < 1:
