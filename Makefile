@@ -76,6 +76,8 @@ IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
 HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/program/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/report/*.c runtime/manual/*.c runtime/program/*.c))
+# The sources of firmware projects, which become a part of firnc.
+ARCHIVE := $(BUILD)/firmware-archive
 # The page of firn report, which becomes a part of the program.
 PAGE_FILES := $(addprefix runtime/report/,page.html page.css page.js)
 PAGE := $(BUILD)/report/page_parts.o
@@ -382,7 +384,6 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/s
 # project replaces (sources.cmake has the same list), what builds it for a board, and the templates.
 PARTS_TABLES := $(patsubst %,%.c,plan/shapes/op_parts plan/checks/rule_parts schedules/parts schedules/tree_part runtime/parts \
     runtime/kernels/flushed_parts runtime/kernels/parts runtime/kernels/threads_part runtime/numerics/half_parts)
-ARCHIVE := $(BUILD)/firmware-archive
 ARCHIVED := $(filter-out $(PARTS_TABLES),$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) \
     $(KERNELS_SOURCES) runtime/kernels/set.c)
 ARCHIVED_BOARDS := $(wildcard runtime/package/firmware/* runtime/targets/*.mk runtime/targets/*.h runtime/targets/cortex-m/* \

@@ -111,8 +111,9 @@ static void print_string(FILE *to, const char *name, const char *text) {
 /* history: NULL if the run is not evaluated. */
 static void print_head(FILE *to, const cli_session *session, const cli_history *history) {
     const firn_info *info = &session->info;
-    const char *loss, *unit;
-    cli_loss_words(session, &loss, &unit);
+    const char *loss = NULL, *unit = NULL;
+    if (session->plan.bytes != NULL)
+        cli_loss_words(session, &loss, &unit);
     fprintf(to, "{\"firn\":\"%s\"", FIRN_VERSION);
     print_string(to, "model", session->report.model);
     print_hash(to, "plan_hash", info->plan_hash);
@@ -124,8 +125,10 @@ static void print_head(FILE *to, const cli_session *session, const cli_history *
     fprintf(to, ",\"parameters\":%llu,\"steps\":%llu,\"samples_per_step\":%llu,\"window\":%lu",
             (unsigned long long)info->parameters, (unsigned long long)info->steps,
             (unsigned long long)info->samples * info->micro_batches, (unsigned long)info->window);
-    print_string(to, "loss_name", loss);
-    print_string(to, "loss_unit", unit);
+    if (loss != NULL)
+        print_string(to, "loss_name", loss);
+    if (unit != NULL)
+        print_string(to, "loss_unit", unit);
     if (history != NULL) {
         print_hash(to, "eval_run_hash", history->run_hash);
         print_hash(to, "eval_data_sha256", history->data_sha256);

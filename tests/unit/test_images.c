@@ -119,12 +119,12 @@ int main(void) {
         cmocka_unit_test(other_channels_are_refused),
     };
     const firn_host_shape colours = {3, {HEIGHT, WIDTH, 3}};
+    firn_host_messages_to(firn_host_print_message, NULL);
     const bool decodes = open_image(COLOUR, FIRN_UINT8, &colours, 0);
     firn_host_data_close(&data);
     if (!decodes && strstr(said, "built without libpng") != NULL) {
         puts("built without libpng");
         return 0;
     }
-    firn_host_messages_to(firn_host_print_message, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
