@@ -21,6 +21,34 @@ sed -n '1p;4,5p' "$folder/plan.csv" | cmp - "$folder/part.csv"
 grep -q "warning: --steps: the run has $steps steps; " "$folder/err"
 [ "$(wc -l <"$folder/part.csv")" -eq 3 ]
 
+# --- what inspect says of each kind ---
+
+tab=$(printf '\t')
+while IFS=$tab read -r scheduler words; do
+    "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/kind.plan" \
+        --set "trainer.init.schedulers=[{$scheduler}]" >"$folder/out"
+    said=$("$FIRNC" inspect "$folder/kind.plan" | sed -n 's/^  *0  from step 0  *//p')
+    [ "$said" = "$words" ] || fail "$scheduler: \"$said\", not \"$words\""
+done <<'end'
+ConstantLR: {learning_rate: 0.25}	constant 0.25
+LinearLR: {initial_learning_rate: 0.5, end_learning_rate: 0.125, total_iters: 9}	linear from 0.5 to 0.125 in 9 steps
+PolynomialLR: {initial_learning_rate: 0.5, end_learning_rate: 0.125, total_iters: 9, power: 2}	polynomial from 0.5 to 0.125 in 9 steps, power 2
+CosineDecayLR: {initial_learning_rate: 0.5, end_learning_rate: 0.125, total_iters: 9}	cosine from 0.5 to 0.125 in 9 steps
+CosineAnnealingLR: {initial_learning_rate: 0.5, T_max: 9}	cosine_periodic from 0.5 to 0 in 9 steps, then back
+CosineAnnealingWarmRestarts: {initial_learning_rate: 0.5, T_0: 4}	cosine_periodic from 0.5 to 0 in 4 steps, then again
+ExponentialLR: {initial_learning_rate: 0.5, decay_rate: 0.25, total_iters: 4}	exponential from 0.5, times 0.25 in 4 steps
+ExponentialLR: {initial_learning_rate: 0.5, decay_rate: 0.25, total_iters: 4, staircase: true}	exponential from 0.5, times 0.25 in 4 steps, in whole periods
+InverseExponentialTimeDecayLR: {initial_learning_rate: 0.5, decay_rate: 0.25, step_exponent: 2, total_iters: 4, staircase: true}	inverse_time from 0.5, rate 0.25, power 2, over 4 steps, in whole periods
+InverseSquareRootDecayLR: {initial_learning_rate: 0.5, scale: 2, warmup_steps: 7}	inverse_square_root 0.5 times 2, from step 7 on
+MultiStepLR: {initial_learning_rate: 0.5, gamma: 0.25, milestones: [3, 5]}	multi_step from 0.5, times 0.25 at each of 2 milestones
+PiecewiseConstantLR: {milestones: [3, 5], learning_rates: [0.5, 0.25, 0.125]}	piecewise constant, 2 milestones
+CyclicLR: {base_lr: 0.125, max_lr: 0.5, step_size_up: 5, step_size_down: 7}	cyclic from 0.125 to 0.5 in 5 steps, back in 7
+CyclicLR: {base_lr: 0.125, max_lr: 0.5, step_size_up: 5, step_size_down: 7, mode: triangular2}	cyclic from 0.125 to 0.5 in 5 steps, back in 7, half as far each time
+CyclicLR: {base_lr: 0.125, max_lr: 0.5, step_size_up: 5, step_size_down: 7, mode: exp_range, gamma: 0.75}	cyclic from 0.125 to 0.5 in 5 steps, back in 7, times 0.75 each step
+OneCycleLR: {initial_learning_rate: 0.25, max_lr: 0.5, total_steps: 40}	one_cycle from 0.25 to 0.5 to 2.5e-05 in 40 steps, peak at 11
+OneCycleLR: {initial_learning_rate: 0.25, max_lr: 0.5, total_steps: 40, three_phase: true, pct_start: 0.25, anneal_strategy: linear}	one_cycle from 0.25 to 0.5 to 2.5e-05 in 40 steps, peak at 9, straight, three phases
+end
+
 # --- weight decay and groups ---
 
 DATA=/usr/share/common-licenses/GPL-3

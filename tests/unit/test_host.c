@@ -142,6 +142,42 @@ TEST(reads_keys) {
 
 /* --- counter --- */
 
+/* What keys of other kinds are called: in DER a key begins with its identifier. */
+TEST(other_kinds_of_keys_have_names) {
+    static const struct {
+        uint8_t count, identifier[12];
+        const char *of;
+    } kinds[] = {
+        {10, {0x06, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7}, " of the curve P-256"},
+        {7, {0x06, 5, 0x2b, 0x81, 4, 0, 0x22}, " of the curve P-384"},
+        {7, {0x06, 5, 0x2b, 0x81, 4, 0, 0x23}, " of the curve P-521"},
+        {7, {0x06, 5, 0x2b, 0x81, 4, 0, 0x21}, " of the curve P-224"},
+        {7, {0x06, 5, 0x2b, 0x81, 4, 0, 0x0a}, " of the curve secp256k1"},
+        {10, {0x06, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 1}, " of the curve P-192 or another early one"},
+        {11, {0x06, 9, 0x2b, 0x24, 3, 3, 2, 8, 1, 1, 7}, " of a Brainpool curve"},
+        {10, {0x06, 8, 0x2a, 0x81, 0x1c, 0xcf, 0x55, 1, 0x82, 0x2d}, " of the curve SM2"},
+        {5, {0x06, 3, 0x2b, 0x65, 0x70}, " of Ed25519"},
+        {5, {0x06, 3, 0x2b, 0x65, 0x71}, " of Ed448"},
+        {5, {0x06, 3, 0x2b, 0x65, 0x6e}, " of X25519, which cannot sign"},
+        {5, {0x06, 3, 0x2b, 0x65, 0x6f}, " of X448, which cannot sign"},
+        {9, {0x06, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 1, 1}, " of a curve that is given by its numbers and not by name"},
+        {11, {0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1}, " of RSA"},
+        {9, {0x06, 7, 0x2a, 0x86, 0x48, 0xce, 0x38, 4, 1}, " of DSA"},
+        {11, {0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 3, 1}, " of Diffie-Hellman, which cannot sign"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (int is_private = 0; is_private < 2; is_private++) {
+            uint8_t key[64] = {0x30, sizeof key - 2, 0x30, kinds[i].count};
+            const uint8_t version[] = {0x30, sizeof key - 2, 0x02, 1, 0, 0x30, kinds[i].count};
+            if (is_private)
+                memcpy(key, version, sizeof version);
+            memcpy(&key[is_private ? sizeof version : 4], kinds[i].identifier, kinds[i].count);
+            const firn_key_text text = firn_key_text_of(key, sizeof key, false);
+            assert_string_equal(text.form, is_private ? "a private key in DER" : "a public key in DER");
+            assert_string_equal(text.of, kinds[i].of);
+        }
+}
+
 static int counter_value(firn_host_port *port, uint32_t *value) {
     return port->counter.read(port->port.context, value);
 }

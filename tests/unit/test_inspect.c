@@ -109,6 +109,7 @@ TEST(test_json_mlp) {
     assert_int_equal(number(totals, "plan_bytes"), bytes);
     assert_int_equal(number(totals, "ops"), compilation.graph->node_count);
     assert_int_equal(number(totals, "parameters"), 5 * 6 + 5 + 4 * 5 + 4 + 3 * 4 + 3);
+    assert_int_equal(number(totals, "frozen_weights"), 0);
     assert_int_equal(number(totals, "state_bytes"), firnc_state_bytes(compilation.graph));
     assert_int_equal(number(totals, "plan_arena_bytes"), compilation.graph->region_bytes[FIRNC_IN_ARENA]);
     assert_int_equal(number(totals, "live_bytes"), compilation.graph->live_bytes);
