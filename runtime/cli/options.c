@@ -76,7 +76,7 @@ static const struct {
      DIGEST,
      "CHECKPOINT"},
     {{.name = "report",
-      .forms = {"LOG... -o FILE [options]"},
+      .forms = {"LOG... -o FILE [options]", "--plan PLAN --pub PUB -o FILE"},
       .text =
           "write one HTML file, which needs no network, about the logs of runs that train --log wrote, or rows that a "
           "device printed: loss, validation, health and, with --plan, schedules, memory, ops and precision"},
@@ -962,7 +962,8 @@ static int check_evaluation(const cli_options *options, unsigned command) {
 
 /* Checks that required options are present and that no option is given without the one it depends on. */
 static int check(const cli_options *options, unsigned command, const char *operand) {
-    if ((command & FILES) != 0 ? options->data_count == 0 : options->file == NULL)
+    const bool alone = command == REPORT && options->file != NULL; /* a plan before its run */
+    if ((command & FILES) != 0 && !alone ? options->data_count == 0 : options->file == NULL)
         return usage(options->command, "needs a ", operand);
     if ((command & (DATA | REPORT)) != 0 && (options->file != NULL) != (options->key_count != 0))
         return usage(options->command, "needs ", options->file != NULL ? "--pub with --plan" : "--plan with --pub");

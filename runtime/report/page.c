@@ -41,9 +41,8 @@ static int read_runs(page *p) {
                        (unsigned long)options->data_count, RUNS_MAX);
         return CLI_USAGE;
     }
-    const uint32_t share = BUCKETS_ALL / options->data_count, most = share > BUCKETS_ONE     ? BUCKETS_ONE
-                                                                     : share < BUCKETS_LEAST ? BUCKETS_LEAST
-                                                                                             : share;
+    const uint32_t share = options->data_count == 0 ? 0 : BUCKETS_ALL / options->data_count;
+    const uint32_t most = share > BUCKETS_ONE ? BUCKETS_ONE : share < BUCKETS_LEAST ? BUCKETS_LEAST : share;
     int status = CLI_OK;
     for (uint32_t i = 0; status == CLI_OK && i < options->data_count; i++)
         status = report_log_read(&p->runs[p->run_count++], options->data[i], most);

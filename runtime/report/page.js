@@ -4,7 +4,9 @@
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const runs = data.runs, plan = data.plan, profile = data.profile, page = document.getElementById("page");
-const first = runs.find(run => run.steps > 0 && !run.device) || runs.find(run => run.steps > 0) || runs[0];
+// Without a log the page is about a plan that has not run yet.
+const noRun = {name: plan ? plan.path : "", head: {}, metrics: [], skipped: [[], []], steps: 0};
+const first = runs.find(run => run.steps > 0 && !run.device) || runs.find(run => run.steps > 0) || runs[0] || noRun;
 const charts = [];
 
 // --- elements and words ---
@@ -254,7 +256,8 @@ function spread(values) {
 
 function learned(run) {
     const lines = [];
-    if (!run.loss) return {verdict: "It has no step to judge.", tone: "doubt", lines};
+    if (!run.loss) return {verdict: run === noRun ? "It has not run yet." : "It has no step to judge.", tone: "", lines:
+        plan && plan.guess ? ["guessing every class alike has " + lossName + " " + real(plan.guess) + withUnit] : []};
     const begin = run.smooth[1][0], end = final(run), values = run.mean[1].filter(value => value !== null);
     lines.push(lossName + ": " + real(run.loss[1][0]) + " at step " + whole(run.first) + ", " + real(end) + withUnit +
         " at the end (smoothed)");
@@ -293,6 +296,7 @@ function learned(run) {
 
 function healthy(run) {
     const lines = [], skipped = skippedOf(run), wanted = plan ? plan.steps : Number(said(run, "steps") || 0);
+    if (!run.steps) return {verdict: "There is no step to judge.", tone: "", lines: wanted ? ["the plan has " + whole(wanted) + " steps"] : []};
     let worst = 0;
     const note = (grade, text) => { worst = Math.max(worst, grade); lines.push((grade === 2 ? "fault: " : grade === 1 ? "look: " : "") + text); };
     if (run.error) note(2, "the last step ended with " + run.error);
@@ -439,7 +443,7 @@ function showRuns() {
             found ? metric.name.replace(/_/g, " ") + " " + real(found.best.y, 5) + " after " + whole(found.best.x) : "-",
             whole(skippedOf(run)), whole(run.damaged), run.elapsed ? duration(run.elapsed) : "-"];
     });
-    if (runs.length === 1) return;
+    if (runs.length < 2) return;
     const curves = [], rows = [];
     runs.forEach((run, i) => {
         if (run === first) return;
@@ -721,7 +725,7 @@ function showIdentity() {
         const key = plan.key || "KEY.pub.pem";
         lines.push("firnc verify " + quoted(plan.path) + " --pub " + quoted(key));
         if (plan.mode === "train") lines.push("firn train " + quoted(plan.path) + " --pub " + quoted(key) + " --data DATA --checkpoint again.ckpt --log again.jsonl");
-        lines.push("firn report again.jsonl " + runs.filter(run => !run.device).map(run => quoted(run.path)).join(" ") + " --plan " + quoted(plan.path) + " --pub " + quoted(key) + " -o again.html");
+        lines.push(["firn report again.jsonl", ...runs.filter(run => !run.device).map(run => quoted(run.path))].join(" ") + " --plan " + quoted(plan.path) + " --pub " + quoted(key) + " -o again.html");
     }
     const hash = said(first, "data_sha256");
     section("identity", "What ran, and how to run it again", blocks, lines.length ? make("pre", {}, lines.join("\n")) : null,

@@ -1,5 +1,6 @@
-/* Says what a plan is: hashes, who signed it, sizes, precision, schedules (runtime/report/report.h). The plan is verified
- * as before a run, and not opened, because that takes the memory of the run. What only its report says is in "said". */
+/* Says what a plan is: hashes, who signed it, sizes, precision, schedules (runtime/report/report.h). The plan is
+ * verified as before a run, and not opened, because that takes the memory of the run. What only its report says is in
+ * "said". */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>

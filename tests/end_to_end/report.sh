@@ -85,6 +85,8 @@ holds "its unit" run.html '(d["plan"]["lossName"], d["plan"]["unit"]) == ("cross
 [ "$(wc -c <run.html)" -lt 2000000 ] || fail "the page is too large"
 expect "a page of a log alone" 0 "" "$FIRN" report plain.jsonl -o alone.html
 holds "without a plan" alone.html '"plan" not in d and d["runs"][0]["head"]["loss_unit"] == "nats per sample"'
+expect "a page of a plan alone" 0 "" "$FIRN" report --plan train.plan --pub key.pub.pem -o plan.html
+holds "without a run" plan.html 'd["runs"] == [] and len(d["plan"]["schedules"]) == 1'
 expect "two runs" 0 "" "$FIRN" report run.jsonl plain.jsonl -o two.html
 holds "two runs are there" two.html '[r["name"] for r in d["runs"]] == ["run.jsonl", "plain.jsonl"] and d["runs"][0]["mean"] == d["runs"][1]["mean"]'
 expect "a drawing" 0 "" "$FIRN" plot run.jsonl plain.jsonl -o two.svg

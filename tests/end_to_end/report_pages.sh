@@ -1,6 +1,6 @@
 #!/bin/sh
 # Pages of firn report in headless Chromium: a run with its plan, times and confusion matrix; a study of three runs; rows of a
-# device; a log with hostile names. Each shows its charts without a message on the console, in light and dark colours and on a
+# device; a log with hostile names; a plan before its run. Each shows its charts without a message on the console, in light and dark colours and on a
 # narrow screen, and answers the keyboard. Pictures stay in test-logs/report_pages of the build folder. Skipped by name where
 # Chromium or Chart.js is missing (.packages/install report). What is looked at is runtime/report/page.html, page.css and page.js.
 #
@@ -67,11 +67,13 @@ sed '1s/"model":"gpt2"/"model":"<\/script><script>document.title = 1; throw 1<\/
     s/"skipped":false/"skipped":true/; $s/.\{20\}$//' gpt2.jsonl >"<b onclick=x>.jsonl"
 "$FIRN" report "<b onclick=x>.jsonl" -o hostile.html
 
-for page in run study gpt2 device hostile; do
+"$FIRN" report --plan gpt2.plan --pub key.pub.pem -o plan.html
+
+for page in run study gpt2 device hostile plan; do
     [ "$(wc -c <$page.html)" -lt 2000000 ] || fail "$page.html is too large"
 done
-python3 "$root/tests/end_to_end/report_pages.py" "$browser" "$logs" run.html study.html gpt2.html device.html hostile.html >out 2>err ||
+python3 "$root/tests/end_to_end/report_pages.py" "$browser" "$logs" run.html study.html gpt2.html device.html hostile.html plan.html >out 2>err ||
     fail "the pages"
 cd "$root"
-echo "5 pages, $failures failures; pictures: $logs"
+echo "6 pages, $failures failures; pictures: $logs"
 [ "$failures" -eq 0 ]
