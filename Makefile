@@ -367,6 +367,8 @@ LIBFIRNHOST := $(BUILD)/libfirnhost.a
 LIBSIGNING := $(BUILD)/libsigning.a
 # The commands of both programs, for tests that call them.
 COMMANDS := $(BUILD)/commands.a
+# What firnc writes firmware projects from.
+ARCHIVE := $(BUILD)/firmware-archive
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
 		$(KERNEL_OBJECTS) $(BUILD)/signature.o $(BUILD)/left-out
@@ -380,7 +382,7 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS) $(BUILD)/tests/s
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $(filter %.o,$^)
 
-# What firnc writes firmware projects from: the sources of the library without the tables of all parts, which parts.c of a
+# In the archive are the sources of the library without the tables of all parts, which parts.c of a
 # project replaces (sources.cmake has the same list), what builds it for a board, and the templates.
 PARTS_TABLES := $(patsubst %,%.c,plan/shapes/op_parts plan/checks/rule_parts schedules/parts schedules/tree_part runtime/parts \
     runtime/kernels/flushed_parts runtime/kernels/parts runtime/kernels/threads_part runtime/numerics/half_parts)

@@ -609,7 +609,8 @@ bool firnc_folder_is_free(const char *name) {
 static bool make_folders(const char *path, size_t from) {
     for (const char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         const char *folder = firnc_format("%.*s", (int)(slash - path), path);
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        const bool made = mkdir(folder, 0777) == 0;
+        if ((!made && errno != EEXIST) || (made && !sync_folder(folder)))
             return fail(folder, "made", room());
     }
     return true;

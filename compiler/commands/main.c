@@ -67,8 +67,9 @@ static const firn_manual manual = {
     .more =
         "firnc takes a recipe, which holds the model, its precision and its schedules, and makes one signed file of "
         "it, the plan. firn and the library libfirn run plans. The value of an option stands behind it, or behind an "
-        "equals sign: --mode=train. An output that exists is replaced, except the keys of keygen, which are never "
-        "overwritten.",
+        "equals sign: --mode=train. An output that exists is replaced, except the keys of keygen and the folder of "
+        "export "
+        "--firmware, which are never overwritten.",
     .see_also = "firn",
     .command_at = command_at,
     .option_at = option_at,

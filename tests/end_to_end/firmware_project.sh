@@ -181,6 +181,10 @@ for place in full mlp.plan; do
 done
 expect "an empty folder" 0 "" "$FIRNC" export "$plan" --firmware "$folder/empty" --target rv32 --pub "$folder/my.pub.pem"
 [ -e "$folder/empty/Makefile" ] || fail "an empty folder stays empty"
+mkdir "$folder/here" && ln -s nowhere "$folder/link"
+for place in "$folder/here/." "$folder/link" /; do
+    expect "folder $place" 1 "give the name of a new folder" "$FIRNC" export "$plan" --firmware "$place" --target rv32 --pub "$folder/my.pub.pem"
+done
 expect "folder of a folder that is not there" 1 "check that its folder exists" "$FIRNC" export "$plan" --firmware "$folder/no/x" --target rv32 \
     --pub "$folder/my.pub.pem"
 [ ! -e "$folder/x" ] || fail "a refused export left a folder"

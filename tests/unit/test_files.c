@@ -172,6 +172,47 @@ TEST(what_is_put_back_is_synced) {
     assert_int_equal(unlink(inside("sixth")), 0);
 }
 
+/* Removes what a_folder_is_written_whole wrote. */
+static void remove_new_folder(void) {
+    assert_int_equal(unlink(inside("new/one")), 0);
+    assert_int_equal(unlink(inside("new/b/c/two")), 0);
+    assert_int_equal(rmdir(inside("new/b/c")), 0);
+    assert_int_equal(rmdir(inside("new/b")), 0);
+    assert_int_equal(rmdir(inside("new")), 0); /* it has nothing else */
+}
+
+TEST(a_folder_is_written_whole) {
+    const firnc_file files[] = {{"one", bytes_of("1")}, {"b/c/two", bytes_of("2")}};
+    folders_synced = 0;
+    assert_true(firnc_folder_is_free(inside("new")));
+    assert_true(firnc_folder_write(inside("new//"), files, 2));
+    assert_int_equal(folders_synced, 5); /* of one, b, c and two, and that of the folder itself */
+    assert_false(firnc_folder_is_free(inside("new")));
+    assert_false(firnc_folder_write(inside("new"), files, 2));
+    remove_new_folder();
+    assert_int_equal(mkdir(inside("new"), 0700), 0);
+    assert_true(firnc_folder_write(inside("new"), files, 2));
+    remove_new_folder();
+}
+
+/* AFTER_ALL finds what would be left. */
+TEST(a_folder_that_fails_leaves_nothing) {
+    const firnc_file files[] = {{"b/c/two", bytes_of("2")}, {"b/c/three", bytes_of("3")}};
+    const firnc_file twice[] = {{"b/c/two", bytes_of("2")}, {"b/c/two", bytes_of("2")}};
+    unrenamed = "new";
+    assert_false(firnc_folder_write(inside("new"), files, 2));
+    unrenamed = NULL;
+    file_error = ENOSPC;
+    assert_false(firnc_folder_write(inside("new"), files, 2));
+    file_error = 0;
+    assert_false(firnc_folder_write(inside("new"), twice, 2));
+    assert_false(firnc_folder_write(inside("none/new"), files, 2));
+    assert_int_not_equal(access(inside("new"), F_OK), 0);
+    assert_true(firnc_file_write(inside("file"), "one", 3));
+    assert_false(firnc_folder_write(inside("file"), files, 2));
+    assert_int_equal(unlink(inside("file")), 0);
+}
+
 TEST(memory_is_released_to_a_mark) {
     const char *kept = firnc_format("%d", 7);
     firnc_mark mark = firnc_memory_mark();
