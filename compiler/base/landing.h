@@ -37,7 +37,8 @@ jmp_buf *firnc_landing_to(jmp_buf *place);
  * function that allocates is called from within firnc_perform. */
 void firnc_end(firnc_outcome outcome) __attribute__((noreturn));
 
-/* Ends the call with FIRNC_MEMORY; firnc_perform prints the message. bytes: how many more were needed. */
+/* Ends the call with FIRNC_MEMORY; firnc_perform prints the message. bytes: how many more were needed; 0:
+ * that is not known, as where a library has allocated. */
 void firnc_out_of_memory(uint64_t bytes) __attribute__((noreturn));
 /* Returns the bytes of the last firnc_out_of_memory. */
 uint64_t firnc_bytes_needed(void);

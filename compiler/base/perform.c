@@ -29,12 +29,26 @@ static firnc_outcome run(bool (*work)(void *argument), void *argument) {
     return work(argument) ? FIRNC_DONE : FIRNC_WRONG;
 }
 
+/* bytes: how many more were needed; 0: that is not known */
+static void say_memory(uint64_t bytes) {
+    if (bytes == 0)
+        firnc_say("firnc: out of memory; use a smaller model or a larger machine");
+    else
+        firnc_say("firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine",
+                  (unsigned long long)bytes);
+}
+
 firnc_outcome firnc_perform(bool (*work)(void *argument), void *argument, firnc_message message, void *context) {
     pthread_once(&once, make_lock);
-    if (!ready || pthread_mutex_lock(&compiler) != 0) {
-        if (message != NULL)
-            message(context, "firnc: the compiler is called from within its own work; call it after firnc_perform has "
-                             "returned");
+    if (!ready) {
+        firnc_say_to(message, context,
+                     "firnc: out of memory: the lock of the compiler cannot be made; free some, and start anew");
+        return FIRNC_MEMORY;
+    }
+    if (pthread_mutex_lock(&compiler) != 0) {
+        firnc_say_to(message, context,
+                     "firnc: the compiler is called from within its own work; call it after firnc_perform has "
+                     "returned");
         return FIRNC_BUSY;
     }
     sigset_t signals;
@@ -48,8 +62,7 @@ firnc_outcome firnc_perform(bool (*work)(void *argument), void *argument, firnc_
     firnc_files_forget();
     firnc_messages_to(message, context); /* the work may have set another, which it was ended in */
     if (outcome == FIRNC_MEMORY)
-        firnc_say("firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine",
-                  (unsigned long long)firnc_bytes_needed());
+        say_memory(firnc_bytes_needed());
     firnc_messages_to(NULL, NULL);
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
     pthread_mutex_unlock(&compiler);

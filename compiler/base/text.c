@@ -128,6 +128,13 @@ static void *receiver_context;
 
 enum { SHORT_BYTES = 2048, ESCAPED_BYTES = 4 /* of a byte that is not printable */ };
 
+void firnc_say_to(firnc_message message, void *context, const char *line) {
+    if (message != NULL)
+        message(context, line);
+    else if (usual != NULL)
+        usual(NULL, line);
+}
+
 /* Passes a line on, escaped. A line that is too long for `room` is cut. */
 static void deliver(const char *text, char *room, size_t size) {
     size_t length = 0;
@@ -135,10 +142,7 @@ static void deliver(const char *text, char *room, size_t size) {
         length += (size_t)snprintf(room + length, size - length, is_printable(*text) ? "%c" : "\\x%02x",
                                    (unsigned)(unsigned char)*text);
     room[length] = '\0';
-    if (receiver != NULL)
-        receiver(receiver_context, room);
-    else if (usual != NULL)
-        usual(NULL, room);
+    firnc_say_to(receiver, receiver_context, room);
 }
 
 /* Uses no memory of the compiler, and cuts a long message if there is no other: a message must be possible wherever a

@@ -66,6 +66,10 @@ void firnc_messages_to(firnc_message message, void *context);
  * sets one that prints to stderr. */
 void firnc_messages_by_default(firnc_message message);
 
+/* Passes a line on to a receiver, or to the default if it is NULL; the receiver that is set stays. For a message of
+ * no work, in any thread. */
+void firnc_say_to(firnc_message message, void *context, const char *line);
+
 /* A place in a recipe, with which a message begins. */
 typedef struct firnc_place {
     const char *file; /* NULL: no place is known */

@@ -17,7 +17,7 @@ static void add_item(cJSON *list, cJSON *item) {
     if (cJSON_AddItemToArray(list, item))
         return;
     cJSON_Delete(item);
-    firnc_out_of_memory(1);
+    firnc_out_of_memory(0);
 }
 
 static void add_name(cJSON *list, const char *name) {
@@ -181,7 +181,7 @@ firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc
     char *text = cJSON_PrintUnformatted(root);
     firnc_hold(cJSON_free, text);
     if (text == NULL || errno == ENOMEM) /* cJSON leaves out what it has no memory for, and does not say so */
-        firnc_out_of_memory(1);
+        firnc_out_of_memory(0);
     firnc_bytes bytes = {.data = firnc_allocate(strlen(text) + 1), .count = strlen(text)};
     memcpy(bytes.data, text, strlen(text));
     firnc_let_go(cJSON_free, text);

@@ -375,7 +375,7 @@ bool firnc_write_payload_again(const firnc_compilation *compilation, firnc_paylo
     errno = 0;
     uint8_t *flatbuffers = firn_native_write(&plan, &bytes);
     if (flatbuffers == NULL && errno == ENOMEM)
-        firnc_out_of_memory(1);
+        firnc_out_of_memory(0);
     if (flatbuffers == NULL)
         return firnc_fail(
             compilation,

@@ -122,7 +122,15 @@ static void keep(void *context, const char *line) {
     messages++;
 }
 
+static char told[4096]; /* to the default */
+
+static void keep_by_default(void *context, const char *line) {
+    assert_null(context);
+    snprintf(told, sizeof told, "%s", line);
+}
+
 BEFORE_ALL {
+    firnc_messages_by_default(keep_by_default);
     assert_non_null(mkdtemp(folder));
     snprintf(recipe_name, sizeof recipe_name, "%s/recipe.yaml", folder);
     snprintf(key_name, sizeof key_name, "%s/key.pem", folder);
@@ -276,8 +284,28 @@ TEST(misuse_comes_back) {
     assert_non_null(strstr(said, "is a bug of the program"));
 }
 
+/* Memory of which a library does not say how much it needed. */
+static bool exhaust(void *bytes) {
+    firnc_out_of_memory(*(const uint64_t *)bytes);
+}
+
+TEST(memory_is_told_as_far_as_it_is_known) {
+    messages = 0;
+    assert_int_equal(firnc_perform(exhaust, &(uint64_t){7}, keep, NULL), FIRNC_MEMORY);
+    assert_string_equal(said, "firnc: out of memory: 7 bytes more are needed; use a smaller model or a larger machine");
+    assert_int_equal(firnc_perform(exhaust, &(uint64_t){0}, keep, NULL), FIRNC_MEMORY);
+    assert_string_equal(said, "firnc: out of memory; use a smaller model or a larger machine");
+    assert_int_equal(messages, 2);
+}
+
 static bool perform_again(void *outcome) {
     *(firnc_outcome *)outcome = firnc_perform(misuse, NULL, keep, NULL);
+    return true;
+}
+
+static bool perform_again_by_default(void *outcome) {
+    *(firnc_outcome *)outcome = firnc_perform(misuse, NULL, NULL, NULL);
+    firnc_say("firnc: the receiver of the outer call stays");
     return true;
 }
 
@@ -288,6 +316,16 @@ TEST(a_call_within_a_call_is_refused) {
     assert_int_equal(inner, FIRNC_BUSY);
     assert_int_equal(messages, 1);
     assert_non_null(strstr(said, "from within its own work"));
+}
+
+TEST(a_call_within_a_call_is_told_by_default) {
+    firnc_outcome inner;
+    messages = 0;
+    assert_int_equal(firnc_perform(perform_again_by_default, &inner, keep, NULL), FIRNC_DONE);
+    assert_int_equal(inner, FIRNC_BUSY);
+    assert_non_null(strstr(told, "from within its own work"));
+    assert_int_equal(messages, 1);
+    assert_string_equal(said, "firnc: the receiver of the outer call stays");
 }
 
 /* A recipe that was read in one call may be replaced in the next. */
