@@ -76,8 +76,6 @@ IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
 HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/program/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/report/*.c runtime/manual/*.c runtime/program/*.c))
-# The sources of firmware projects, which become a part of firnc.
-ARCHIVE := $(BUILD)/firmware-archive
 # The page of firn report, which becomes a part of the program.
 PAGE_FILES := $(addprefix runtime/report/,page.html page.css page.js)
 PAGE := $(BUILD)/report/page_parts.o
