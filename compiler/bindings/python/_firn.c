@@ -574,7 +574,7 @@ static PyObject *begin_text(PyObject *object, PyObject *unused) {
     if (status == FIRN_OK)
         status = firn_eval_restart(&self->firn);
     if (status == FIRN_OK && self->room == NULL)
-        self->room = PyMem_Malloc((size_t)self->decoder.classes * sizeof *self->room);
+        self->room = PyMem_Malloc(2 * (size_t)self->decoder.classes * sizeof *self->room); /* as firn_sample wants */
     leave(self);
     if (status == FIRN_OK && self->room == NULL)
         return PyErr_NoMemory();
