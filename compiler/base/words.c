@@ -40,3 +40,14 @@ const char *firnc_names_text(const firnc_names *names) {
     const uint32_t more = names->count > NAMES_SHOWN ? names->count - NAMES_SHOWN : 0;
     return more > 0 ? firnc_format("%s and %u more", names->text.text, (unsigned)more) : names->text.text;
 }
+
+const char *firnc_names_brief(const firnc_names *names) {
+    enum { BRIEF = 3 };
+    const char *end = names->text.text;
+    if (names->count <= BRIEF + 1)
+        return firnc_format("%u (%s)", (unsigned)names->count, names->count > 0 ? names->text.text : "");
+    for (uint32_t i = 0; i < BRIEF; i++)
+        end = strchr(end + (i > 0), ',');
+    return firnc_format("%u (%.*s and %u more)", (unsigned)names->count, (int)(end - names->text.text),
+                        names->text.text, (unsigned)(names->count - BRIEF));
+}

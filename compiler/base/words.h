@@ -22,5 +22,7 @@ typedef struct firnc_names {
 void firnc_names_add(firnc_names *names, const char *name);
 /* "a, b and 3 more" */
 const char *firnc_names_text(const firnc_names *names);
+/* "48 (a, b, c and 45 more)": the first three, where a user is to know how many there are. */
+const char *firnc_names_brief(const firnc_names *names);
 
 #endif

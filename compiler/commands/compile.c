@@ -347,6 +347,18 @@ static bool freeze(const request *r, const firnc_key *key, making *m) {
     return firnc_freeze_plan(m->graph, &m->recipe->job, key, &options, &m->plan);
 }
 
+/* Warns that --set makes a run so short that its schedules do not reach their end. Of a length in the file the recipe's
+ * reader warns. */
+static void warn_of_cut_schedule(const request *r, const firnc_job *job) {
+    const uint64_t end = job->mode == FIRNC_TRAIN && !job->endless ? firnc_job_schedule_end(job) : 0;
+    if (end > job->steps && job->places.steps.file != NULL && job->places.steps.line == 0)
+        firnc_say(
+            "firnc: %s: warning: the run ends after step %llu, by --set, and its schedules reach their end at step "
+            "%llu: the last rate is not the one that the recipe ends with; make them as short as the run if that "
+            "is meant",
+            r->recipe, (unsigned long long)job->steps, (unsigned long long)end);
+}
+
 /* Says what was written, and what had no part in it. */
 static bool say_written(const request *r, making *m) {
     const firnc_job *job = &m->recipe->job;
@@ -354,6 +366,7 @@ static bool say_written(const request *r, making *m) {
     if (!r->all || job->mode == FIRNC_TRAIN)
         warn_of_idle_options(r, m->graph, job);
     warn_of_frozen(r, m->graph, job);
+    warn_of_cut_schedule(r, job);
     printf("%s: %llu bytes\n", firnc_printable(m->output), (unsigned long long)m->plan.file.count);
     if (r->without_signature && !firnc_plan_prepare(m->output, &m->plan.file, m->plan.plan_hash))
         return false;
@@ -492,6 +505,7 @@ static bool read_recipe(const request *r, const settings *s, const plan_form *fo
     m->recipe->samples = s->samples;
     m->recipe->hugging_face = r->hugging_face;
     m->recipe->statistics = r->statistics;
+    m->recipe->has_tokenizer = r->tokenizer != NULL;
     if (!firnc_recipe_read(m->recipe, r->recipe, form->mode, texts, count) || !read_key(r, key))
         return false;
     if (form->decodes && (!r->all || m->recipe->model->decodes) && !firnc_recipe_decode(m->recipe, s->chunk))

@@ -222,8 +222,9 @@ static bool check_fit(const continuing *c) {
     if (*text != '\0')
         firnc_say("firnc: %s: warning: %swhat is missing begins anew", c->to->run.file, text);
     if (c->anew.count > 0)
-        firnc_say("firnc: %s: note: state of the optimizer begins anew, for parameters that it has not trained: %s",
-                  c->to->run.file, firnc_names_text(&c->anew));
+        firnc_say("firnc: %s: note: state of the optimizer begins anew, for what it has not trained: %s; firnc inspect "
+                  "of the new plan lists all state, and firn digest --per-tensor what the checkpoint has",
+                  c->to->run.file, firnc_names_brief(&c->anew));
     return true;
 }
 

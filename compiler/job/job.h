@@ -165,6 +165,7 @@ typedef struct firnc_job_places {
 typedef struct firnc_column {
     const char *name; /* NULL: the data have no names */
     float mean, deviation;
+    bool varies; /* its least and its greatest value differ, also where the deviation is 0 */
 } firnc_column;
 
 /* The statistics of training data, as firn data-statistics writes them: of its features, and of its targets if it has
@@ -259,6 +260,10 @@ typedef void (*firnc_schedule_note)(void *context, const firnc_schedule_source *
  * is 0 for the rest of the run; without `note`, as warnings of a job that no recipe made. False after one message, at
  * the place of the schedule, or at `place` if the schedule has none. Part of firnc_job_check. */
 bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place, firnc_schedule_note note, void *context);
+
+/* Returns the step from which on no schedule of the job goes on to an end that it has: that of a falling or rising
+ * schedule, the last milestone, the beginning of the last schedule of a list. 0: none has an end. */
+uint64_t firnc_job_schedule_end(const firnc_job *job);
 
 /* Checks the ring of samples that are pushed, if there is one. False after one message. Part of firnc_job_check. */
 bool firnc_job_ring(const firnc_job *job);

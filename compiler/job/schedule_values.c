@@ -113,6 +113,19 @@ static void tell_unreached(const work *w, uint32_t node, uint64_t steps) {
              firnc_format("%s; change one of the two", run_text(w)));
 }
 
+/* Tells of a schedule that falls to an end which the run does not reach, because a run that was shortened ends with a
+ * rate that its author has not meant. A schedule behind it may cut it off on purpose. */
+static void tell_cut(const work *w, uint32_t node, uint64_t begin, uint64_t end) {
+    const firn_schedule_node *n = &w->job->schedule.nodes[node];
+    const bool falls = n->final < n->initial && (n->kind == FIRN_SCHEDULE_LINEAR || n->kind == FIRN_SCHEDULE_COSINE ||
+                                                 n->kind == FIRN_SCHEDULE_POLYNOMIAL);
+    if (!falls || w->job->endless || end != w->steps || n->total <= end - begin)
+        return;
+    tell(w, source_of(w->job, node), firnc_format("%s is cut off", class_of(w, node)),
+         firnc_format("it ends at step %llu, and %s; if it is to end with the run, write total_iters: %llu",
+                      (unsigned long long)(begin + n->total), run_text(w), (unsigned long long)(end - begin)));
+}
+
 /* Checks a node that is used from `begin` on, for the steps to `end`. */
 static bool check_end(const work *w, uint32_t node, uint64_t begin, uint64_t end) {
     const firnc_schedules *s = &w->job->schedule;
@@ -128,6 +141,7 @@ static bool check_end(const work *w, uint32_t node, uint64_t begin, uint64_t end
     if (n->kind == FIRN_SCHEDULE_COSINE_PERIODIC && n->mode != FIRN_SCHEDULE_RESTART)
         tell_turn(w, node, end - begin);
     tell_unreached(w, node, end - begin);
+    tell_cut(w, node, begin, end);
     for (uint32_t i = 0; i < n->child_count; i++) {
         const uint32_t child = n->first_child + i;
         uint64_t last = end;
@@ -137,6 +151,35 @@ static bool check_end(const work *w, uint32_t node, uint64_t begin, uint64_t end
             return false;
     }
     return true;
+}
+
+/* Returns the step at which a node that begins at `begin` reaches its end; 0: it has none. Recursive, as trees are at
+ * most FIRN_SCHEDULE_DEPTH deep. */
+static uint64_t end_of(const firnc_schedules *s, uint32_t node, uint64_t begin) {
+    const firn_schedule_node *n = &s->nodes[node];
+    const bool ends = n->kind == FIRN_SCHEDULE_LINEAR || n->kind == FIRN_SCHEDULE_COSINE ||
+                      n->kind == FIRN_SCHEDULE_POLYNOMIAL || n->kind == FIRN_SCHEDULE_ONE_CYCLE;
+    uint64_t end = begin; /* a schedule of a list is meant to begin */
+    if (ends && n->initial != n->final)
+        end = begin + n->total;
+    else if (last_milestone(s, n) != 0)
+        end = begin + last_milestone(s, n) + 1;
+    for (uint32_t i = 0; i < n->child_count; i++) {
+        const uint32_t child = n->first_child + i;
+        const uint64_t last = end_of(s, child, begin + s->nodes[child].start);
+        const bool cut = n->kind == FIRN_SCHEDULE_SEQUENTIAL && i + 1 < n->child_count; /* by the next of the list */
+        end = !cut && last > end ? last : end;
+    }
+    return end;
+}
+
+uint64_t firnc_job_schedule_end(const firnc_job *job) {
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < job->schedule.root_count; i++) {
+        const uint64_t last = end_of(&job->schedule, job->schedule.roots[i].node, 0);
+        end = last > end ? last : end;
+    }
+    return end;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */

@@ -248,7 +248,9 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
                        uint32_t setting_count) {
     const uint64_t samples = recipe->samples;
     const char *hugging_face = recipe->hugging_face, *statistics = recipe->statistics;
+    const bool has_tokenizer = recipe->has_tokenizer;
     memset(recipe, 0, sizeof *recipe);
+    recipe->has_tokenizer = has_tokenizer;
     recipe->samples = samples;
     recipe->hugging_face = hugging_face;
     recipe->statistics = statistics;

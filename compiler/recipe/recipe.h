@@ -21,14 +21,14 @@ typedef struct firnc_recipe {
     firnc_elements elements;  /* element types and scaling of records */
     const char *hugging_face; /* set before reading: the folder that --hf names; NULL: the recipe has the model */
     const char *statistics;   /* set before reading: the file that --statistics names; NULL: the recipe may name one */
+    bool has_tokenizer;       /* set before reading: --tokenizer says that the data are tokens */
     uint64_t samples;         /* set before reading: the samples that an epoch reads, for num_epochs; 0: not known */
     bool reads_samples;       /* after reading: the length of the run depends on `samples` */
 } firnc_recipe;
 
-/* Reads, checks and completes a recipe, which is zero except for `samples`, `hugging_face` and `statistics`. `settings`
- * are the
- * `--set a.b=v` words, which are applied before checking. On a fault writes one line to stderr (file, line, key, what
- * is wrong, how to mend it) and returns false. */
+/* Reads, checks and completes a recipe, which is zero except for `samples`, `hugging_face`, `statistics` and
+ * `has_tokenizer`. `settings` are the `--set a.b=v` words, which are applied before checking. On a fault writes one
+ * line to stderr (file, line, key, what is wrong, how to mend it) and returns false. */
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count);
 

@@ -351,7 +351,7 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     if (samples == NULL)
         samples = firnc_tree_child(loader, "batch_size");
     note_idle_seed(recipe->job.mode, train, eval, &s, &held);
-    if (has_tokens(recipe) && firnc_tree_child(train, "token_type") == NULL &&
+    if (has_tokens(recipe) && !recipe->has_tokenizer && firnc_tree_child(train, "token_type") == NULL &&
         firnc_tree_child(eval, "token_type") == NULL)
         firnc_idle_say(train != NULL ? train : eval, "token_type is taken as int32",
                        "more than 256 tokens are no bytes; write token_type: int32, or uint8 for bytes");

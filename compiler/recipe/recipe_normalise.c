@@ -6,14 +6,19 @@
 
 /* --- by statistics ------------------------------------------------------------------------------------------------ */
 
-/* A column that is the same in every record is not divided. */
+/* A column of deviation 0 is not divided: it is the same in every record, or float32 has no deviation as small. */
 static float divisor_of(const firnc_tree *node, const firnc_column *column, uint32_t number, bool target) {
+    const char *what = target ? "there is nothing to learn: give other targets" : "leave it out";
     if (column->deviation != 0)
         return column->deviation;
-    firnc_tree_warn(node, "%s %u%s%s%s is the same in every record of the statistics, and becomes 0; %s",
-                    target ? "target" : "column", (unsigned)number, column->name != NULL ? " (" : "",
-                    column->name != NULL ? column->name : "", column->name != NULL ? ")" : "",
-                    target ? "there is nothing to learn: give other targets" : "leave it out");
+    if (column->varies)
+        what = target ? "multiply the target" : "multiply the column";
+    firnc_tree_warn(node, "%s %u%s%s%s %s; %s", target ? "target" : "column", (unsigned)number,
+                    column->name != NULL ? " (" : "", column->name != NULL ? column->name : "",
+                    column->name != NULL ? ")" : "",
+                    column->varies ? "has a deviation that float32 makes 0, and is not divided"
+                                   : "is the same in every record of the statistics, and becomes 0",
+                    what);
     return 1;
 }
 

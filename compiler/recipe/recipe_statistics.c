@@ -40,6 +40,10 @@ static bool is_rounded_away(const cJSON *from) {
     return deviation != 0 && (float)deviation == 0;
 }
 
+static double number_of(const cJSON *from, const char *name) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(from, name));
+}
+
 static bool read_column(const char *file, const cJSON *from, const char *list, uint32_t number, firnc_column *column) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(from, "name");
     if (!read_single(from, "mean", &column->mean) || !read_single(from, "deviation", &column->deviation) ||
@@ -48,6 +52,7 @@ static bool read_column(const char *file, const cJSON *from, const char *list, u
                                          (unsigned)number, list));
     if (name != NULL && !cJSON_IsString(name))
         return refuse(file, firnc_format("entry %u of %s has a name that is no text", (unsigned)number, list));
+    column->varies = number_of(from, "least") < number_of(from, "most"); /* false if they are not there */
     column->name = name != NULL ? firnc_format("%s", cJSON_GetStringValue(name)) : NULL;
     return true;
 }

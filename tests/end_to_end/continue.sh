@@ -188,6 +188,8 @@ expect "LoRA of fewer layers, without its frozen weights" 1 "lora.ckpt: .*frozen
     compile $tiny none 40 --set 'trainer.init.fine_tuning={lora: {layers: "transformer.h.0.*", rank: 4, alpha: 6}}' --continue "$folder/lora.ckpt"
 expect "LoRA begins" 0 "" compile $tiny next 40 --set "$lora" --continue "$folder/full.ckpt"
 grep -q "note: state of the optimizer begins anew, .*lora_A" "$folder/err" || fail "LoRA begins: no note"
+grep -q "has not trained: [0-9]* ([^,]*, [^,]*, [^,]* and [0-9]* more); firnc inspect of the new plan lists all state" "$folder/err" ||
+    fail "LoRA begins: the names are not few, or it is not said where all are"
 "$FIRN" export "$folder/full.ckpt" -o "$folder/full.safetensors" >"$folder/out"
 compile $tiny same 40 --set "$lora" --weights "$folder/full.safetensors" >"$folder/out"
 model_hash() {
