@@ -50,14 +50,45 @@ static void print_counts(const firn_host_summary *summary, const firn_host_names
     printf("%s\n", summary->classes > shown ? ", ..." : "");
 }
 
-static void print_classes(const firn_host_summary *summary, const firn_host_names *names) {
+/* Takes the labels of -100, which are ignored and no class, out of the counts. Returns their number. */
+static uint64_t take_ignored(firn_host_summary *summary) {
+    enum { IGNORED = -100 };
+    uint64_t *counts = summary->counts;
+    uint32_t begin = 0;
+    if (summary->first > IGNORED || summary->first + summary->span <= IGNORED)
+        return 0;
+    const uint64_t ignored = counts[IGNORED - summary->first];
+    counts[IGNORED - summary->first] = 0;
+    summary->classes -= ignored != 0;
+    while (begin < summary->span && counts[begin] == 0)
+        begin++;
+    memmove(counts, counts + begin, (summary->span - begin) * sizeof *counts);
+    summary->first += begin;
+    summary->span -= begin;
+    while (summary->span > 0 && counts[summary->span - 1] == 0)
+        summary->span--;
+    return ignored;
+}
+
+static void print_classes(firn_host_summary *summary, const firn_host_names *names) {
     char text[200];
     if (summary->counts == NULL)
         return;
+    const uint64_t ignored = take_ignored(summary);
     const long long first = (long long)summary->first, last = first + summary->span - 1;
-    snprintf(text, sizeof text, "%lu, from %lld to %lld", (unsigned long)summary->classes, first, last);
+    if (summary->classes != 0)
+        snprintf(text, sizeof text, "%lu, from %lld to %lld", (unsigned long)summary->classes, first, last);
+    else
+        snprintf(text, sizeof text, "0");
     line("classes", text);
-    print_counts(summary, names);
+    if (summary->classes != 0)
+        print_counts(summary, names);
+    if (ignored != 0) {
+        snprintf(text, sizeof text,
+                 "%llu label%s -100, which is no class: a plan with ignore_index does not count them",
+                 (unsigned long long)ignored, ignored == 1 ? " is" : "s are");
+        line("ignored", text);
+    }
     if (first == 1 && last == (long long)summary->classes && last > 1)
         line("warning", "the classes begin at 1, and a plan numbers them from 0: save x - 1");
 }
@@ -105,7 +136,7 @@ static bool print_file(const firn_host_data *data, uint32_t index, uint32_t role
     const firn_host_stream *stream = &data->files[role];
     const firn_host_file *file = stream->files[index];
     const firn_data_layout *layout = firn_host_file_layout(file);
-    char text[300], hash[65];
+    char text[400], hash[65];
     printf("%s %lu of %lu: ", roles[role], (unsigned long)index + 1, (unsigned long)stream->count);
     firn_host_print(stdout, firn_host_file_name(file));
     putchar('\n');
@@ -114,6 +145,8 @@ static bool print_file(const firn_host_data *data, uint32_t index, uint32_t role
     print_shape(layout, layout->format == FIRN_DATA_RAW);
     if (!print_numbers(file, role == 1 ? names_of_labels(data) : NULL))
         return false;
+    if (firn_host_file_rounded_integers(file, text, sizeof text) != 0)
+        line("note", text);
     if (role == 0)
         cli_tokens_print(data, index);
     if (firn_host_file_images(file) != NULL && firn_host_file_images(file)->class_count != 0)

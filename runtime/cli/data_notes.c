@@ -72,8 +72,13 @@ static void note_left_out(const cli_session *session, const firn_host_stream *st
 /* Notes files whose numbers are not exactly those that are read. */
 static void note_rounded(const firn_host_stream *stream) {
     uint32_t noted = 0;
+    char text[400];
     for (uint32_t i = 0; i < stream->count && noted < FILES_MOST; i++) {
         const uint64_t rounded = firn_host_file_rounded(stream->files[i]);
+        if (firn_host_file_rounded_integers(stream->files[i], text, sizeof text) != 0) {
+            firn_host_note("%s: %s", name_of(stream, i), text);
+            noted++;
+        }
         if (rounded == 0)
             continue;
         firn_host_note("%s: %llu of %llu numbers are rounded once, from float64 to float32", name_of(stream, i),

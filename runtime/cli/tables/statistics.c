@@ -13,6 +13,8 @@
 
 enum { PIECE_ELEMENTS = 16384, ELEMENT_BYTES_MOST = 4, CHANNELS_MOST = 4, NOTED_MOST = 5 };
 
+#define WHOLE_MOST 0x1p24 /* float32 holds every integer up to it */
+
 /* Which numbers of a record are one column. */
 typedef enum axis { EACH, LAST, FIRST, ALL } axis;
 
@@ -28,6 +30,8 @@ typedef struct part {
     uint32_t stream;
     axis axis;
     uint64_t records; /* that are looked at */
+    bool all;         /* these are all records: none is held out */
+    bool rounded;     /* integers of the files are others as float32 */
     uint32_t each;    /* numbers of a record */
     uint32_t run;     /* number i of a record is of column i / run % count */
     uint32_t count;
@@ -96,6 +100,12 @@ static bool begin_part(part *part, const firn_host_data *data, uint32_t stream, 
     *part = (struct part){.stream = stream, .each = firn_data_record_elements(layout)};
     const uint64_t records = firn_host_data_elements(&data->files[stream]) / part->each;
     part->records = records_left(records, per_mille);
+    part->all = part->records == records;
+    for (uint32_t i = 0; i < data->files[stream].count; i++) {
+        char text[400];
+        part->rounded =
+            part->rounded || firn_host_file_rounded_integers(data->files[stream].files[i], text, sizeof text) != 0;
+    }
     if (!choose_axis(part, layout, stream == 0 ? options->axis : "each", firn_host_file_name(file)))
         return false;
     part->names = stream == 0 ? &data->features : &data->targets;
@@ -272,7 +282,9 @@ static void note_constant(const part *part) {
         const column *c = &part->columns[i];
         column_text(part, i, text, sizeof text);
         if (noted < NOTED_MOST && c->least == c->most)
-            firn_host_note("%s is %.9g in every record: it says nothing, and becomes 0", text, c->mean);
+            firn_host_note("%s is %.9g in every record%s%s: it says nothing, and becomes 0", text, c->least,
+                           part->all ? "" : " that is not held out",
+                           part->rounded && fabs(c->least) >= WHOLE_MOST ? ", as float32 rounds it" : "");
         else if (noted < NOTED_MOST)
             firn_host_note(
                 "%s is from %.9g to %.9g, and float32 has no deviation as small: it is not divided; multiply "
@@ -285,11 +297,24 @@ static void note_constant(const part *part) {
         firn_host_note("%lu more columns have the deviation 0", (unsigned long)(all - noted));
 }
 
-static void note(const part *parts, uint32_t count, const cli_options *options) {
+/* Notes integers of tables that are others as float32. */
+static void note_rounded(const firn_host_stream *stream) {
+    char text[400];
+    uint32_t noted = 0;
+    for (uint32_t i = 0; i < stream->count && noted < NOTED_MOST; i++)
+        if (firn_host_file_rounded_integers(stream->files[i], text, sizeof text) != 0) {
+            firn_host_note("%s: %s", firn_host_file_name(stream->files[i]), text);
+            noted++;
+        }
+}
+
+static void note(const firn_host_data *data, const part *parts, uint32_t count, const cli_options *options) {
     if (options->quiet)
         return;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        note_rounded(&data->files[parts[i].stream]);
         note_constant(&parts[i]);
+    }
     char targets[64] = "";
     if (count > 1)
         snprintf(targets, sizeof targets, " and %lu target%s", (unsigned long)parts[1].count, cli_s(parts[1].count));
@@ -315,7 +340,7 @@ static int run(firn_host_data *data, part *parts, const cli_options *options) {
     if (status == CLI_OK)
         status = cli_json_write(options->output, root);
     if (status == CLI_OK)
-        note(parts, count, options);
+        note(data, parts, count, options);
     cJSON_Delete(root);
     return status;
 }

@@ -19,6 +19,12 @@ typedef enum firn_host_form {
     FIRN_HOST_FORM_IMAGES, /* decoded images, or the indices of their class folders */
 } firn_host_form;
 
+/* Integers of a table that become other numbers as float32. */
+typedef struct firn_host_rounded {
+    uint64_t count;
+    char first[240]; /* where the first one is, and what it becomes */
+} firn_host_rounded;
+
 struct firn_host_file {
     char *name;
     int descriptor;           /* -1 if the contents are in memory */
@@ -43,6 +49,7 @@ struct firn_host_file {
     uint8_t sha256[32];          /* of the file's contents, unpacked */
     uint8_t digest[32];          /* of the line of the data hash */
     uint64_t rounded;            /* numbers that are others as float32 */
+    firn_host_rounded integers;  /* of a table */
     firn_host_image_list images; /* no image: count is 0 */
     firn_host_names classes;     /* of the labels of a table, which are their indices; none: the labels are numbers */
 };

@@ -1,5 +1,6 @@
 /* What a data file is (data_file.h): recognises its form, compares it with what the plan reads, and says how its
  * numbers become elements. A file is refused by its header first; only then is the rest of it unpacked. */
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/ops.h"
@@ -16,6 +17,14 @@ const char *firn_host_file_tokens(const firn_host_file *file) {
 
 uint64_t firn_host_file_rounded(const firn_host_file *file) {
     return file->rounded;
+}
+
+uint64_t firn_host_file_rounded_integers(const firn_host_file *file, char *text, size_t size) {
+    const uint64_t count = file->integers.count;
+    if (count != 0)
+        snprintf(text, size, "%llu integer%s no number of float32, and rounded: %s%s", (unsigned long long)count,
+                 count == 1 ? " is" : "s are", count == 1 ? "" : "the first is ", file->integers.first);
+    return count;
 }
 
 static uint32_t width_of(const firn_data_layout *layout) {

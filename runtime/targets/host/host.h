@@ -377,8 +377,11 @@ typedef struct firn_host_summary {
  */
 bool firn_host_file_summarise(const firn_host_file *file, firn_host_summary *summary);
 void firn_host_summary_free(firn_host_summary *summary);
-/* How many numbers of the file were rounded to float32. */
+/* How many numbers of float64 of the file were rounded to float32. */
 uint64_t firn_host_file_rounded(const firn_host_file *file);
+/* Writes how many integers of a table are others as float32, where the first one is and what it becomes. Returns their
+ * number; 0: nothing is written. */
+uint64_t firn_host_file_rounded_integers(const firn_host_file *file, char *text, size_t size);
 /* One decoded image: its path, and the SHA-256 of its bytes as a record. */
 typedef struct firn_host_image {
     char *name;

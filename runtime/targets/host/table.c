@@ -14,6 +14,7 @@
 enum { COLUMNS_MOST = 1 << 20, NAMES_SHOWN = 8, NUMBERS_BYTES = 12 * (NAMES_SHOWN + 2) };
 
 #define PIECE_BYTES 1048576u
+#define WHOLE_MOST  0x1p24f /* float32 holds every integer up to it */
 
 /* A table while it is read. */
 typedef struct reading {
@@ -389,6 +390,31 @@ typedef struct cell {
     uint8_t *element;
 } cell;
 
+/* Returns true if a cell says another integer than a float32 is. A number with a fraction, or with an exponent, is
+ * meant to be rounded. */
+static bool is_other_integer(const char *text, float value) {
+    char exact[64]; /* float32 has at most 39 digits before the point */
+    text += *text == '-' || *text == '+';
+    text += strspn(text, "0");
+    const size_t digits = strspn(text, "0123456789");
+    const char *behind = text + digits + (text[digits] == '.');
+    if (behind[strspn(behind, "0")] != 0)
+        return false;
+    snprintf(exact, sizeof exact, "%.0f", (double)fabsf(value));
+    return strlen(exact) != digits || memcmp(exact, text, digits) != 0;
+}
+
+/* Counts an integer that float32 rounds, as an identifier or a number of seconds may be. */
+static void count_rounded(const reading *r, const cell *cell, float value) {
+    firn_host_rounded *rounded = &cell->matrix->rounded;
+    char column[100];
+    if (!is_other_integer(r->cells.text, value) || rounded->count++ != 0)
+        return;
+    snprintf(rounded->first, sizeof rounded->first, "row %llu (line %llu), %s: %.40s becomes %.0f",
+             (unsigned long long)cell->row, (unsigned long long)cell->line,
+             column_text(r, cell->column, column, sizeof column), r->cells.text, (double)value);
+}
+
 static bool put_float(const reading *r, const cell *cell) {
     const float value = firn_host_cell_float(r->cells.text);
     const bool planned = r->wanted->streams[r->target[cell->column] ? 1 : r->stream].record_elements != 0;
@@ -398,6 +424,8 @@ static bool put_float(const reading *r, const cell *cell) {
                                    : "the number is beyond float32, in which tables are looked at",
                            "divide the column, or mend the value");
     memcpy(cell->element, &value, sizeof value);
+    if (fabsf(value) >= WHOLE_MOST)
+        count_rounded(r, cell, value);
     return true;
 }
 
@@ -660,6 +688,7 @@ void firn_host_table_give(firn_host_file *file, firn_host_matrix *matrix) {
     file->form = FIRN_HOST_FORM_TABLE;
     firn_host_file_replace(file, matrix->elements, matrix->bytes);
     matrix->elements = NULL;
+    file->integers = matrix->rounded;
     file->classes = matrix->classes.names;
     matrix->classes.names = (firn_host_names){0};
 }

@@ -28,6 +28,7 @@ typedef struct firn_host_matrix {
     uint64_t rows;
     uint8_t *elements; /* allocated */
     uint64_t bytes, space;
+    firn_host_rounded rounded; /* integers that float32 rounds */
     firn_host_labels labels;   /* of a column that may name classes */
     firn_host_classes classes; /* whose indices the elements are, if the labels are names */
 } firn_host_matrix;
