@@ -120,7 +120,7 @@ static int initialise(void *context, cli_session *session) {
 static int digest(void *context, cli_session *session, uint8_t digest[32]) {
     leader *l = context;
     uint64_t step;
-    const int error = firn_progress(&session->firn, &step); /* the other ranks have no better state */
+    const int error = firn_progress(&session->firn, &step); /* without a state there is nothing to share */
     if (error != FIRN_OK)
         return error;
     share_state(l);
@@ -128,7 +128,7 @@ static int digest(void *context, cli_session *session, uint8_t digest[32]) {
     return firn_ranks_digest(l->ranks[0], digest);
 }
 
-/* Rank 0 has all of a state that no other rank has yet. */
+/* Collects the state at rank 0, unless it is all there: the other ranks have their parts from share_state on. */
 static void gather_state(void *context, cli_session *session) {
     leader *l = context;
     (void)session;
