@@ -70,6 +70,17 @@ expect "numbers" 0 "" train n.ckpt numbers.csv --target-column species
 same "names and numbers are two runs" "$folder/out" "$folder/digest"
 expect "names of their own file" 0 "" firn train "$folder/plans/train.plan" --data "$folder/x.csv" --labels "$folder/y.csv" --steps 3
 same "a file of names is another run" "$folder/out" "$folder/digest"
+# Without a header the first label would be taken for one: it is a class of the rows below it, or of the training.
+tail -n +2 "$folder/y.csv" >"$folder/bare.csv"
+tail -n +2 "$folder/x.csv" >"$folder/x_bare.csv"
+bare='bare.csv: row 1 is [a-z0-9]*, which is a class, too, and so may be .* --header yes or --header no$'
+expect "labels without a header" 1 "$bare" firn train "$folder/plans/train.plan" --data "$folder/x.csv" --labels "$folder/bare.csv" --steps 3
+expect "no header" 0 "" firn train "$folder/plans/train.plan" --data "$folder/x_bare.csv" --labels "$folder/bare.csv" --header no --steps 3
+same "labels without a header are another run" "$folder/out" "$folder/digest"
+sed '1s/.*/lily/' "$folder/y.csv" >"$folder/named.csv"
+expect "a column of the name of a class" 0 "" firn train "$folder/plans/train.plan" --data "$folder/x.csv" --labels "$folder/named.csv" \
+    --header yes --steps 3
+same "a column of the name of a class is another run" "$folder/out" "$folder/digest"
 head -n 20 "$folder/f.csv" >"$folder/first.csv"
 {
     head -n 1 "$folder/f.csv"

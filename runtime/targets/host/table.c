@@ -120,9 +120,13 @@ static bool counts_up(const reading *r) {
     return r->count > 1;
 }
 
+/* What to know of --header, for the end of a message. */
+static const char *both_tables(const reading *r) {
+    return r->wanted->shared ? ", which holds for --data and --eval-data" : "";
+}
+
 /* Finds out whether the first row has names. */
 static bool find_header(reading *r) {
-    const char *both = r->wanted->shared ? ", which holds for --data and --eval-data" : "";
     uint32_t numbers = 0, texts = 0;
     for (uint32_t i = 0; i < r->count; i++) {
         const firn_host_cell cell = firn_host_cell_of(r->names[i]);
@@ -143,12 +147,12 @@ static bool find_header(reading *r) {
         return firn_host_fail(r->file->name,
                               "row 1 has numbers and texts, and so may be names of columns or a record; give "
                               "--header yes or --header no%s",
-                              both);
+                              both_tables(r));
     if (counts_up(r))
         return firn_host_fail(r->file->name,
                               "row 1 counts from 0, and so may be names of columns or a record; give "
                               "--header yes or --header no%s",
-                              both);
+                              both_tables(r));
     return true;
 }
 
@@ -625,6 +629,21 @@ static firn_host_conversion conversion_of(const firn_host_wanted *wanted, uint32
                                   .ignored = wanted->ignored};
 }
 
+/* Refuses a table of labels that are names if its first row, which is taken for the name of the column, is one of them:
+ * then the table hardly has a header, and its first label would be lost. */
+static bool check_first_label(const reading *r) {
+    const firn_host_matrix *labels = &r->table->features;
+    const firn_host_names *names = &labels->classes.names;
+    const bool guessed = r->stream == 1 && r->table->header && r->wanted->header == FIRN_HOST_HEADER_UNKNOWN;
+    for (uint32_t i = 0; guessed && labels->labels == FIRN_HOST_LABELS_NAMES && i < names->count; i++)
+        if (strcmp(names->list[i], r->names[0]) == 0)
+            return firn_host_fail(r->file->name,
+                                  "row 1 is %.60s, which is a class, too, and so may be the name of the column or a "
+                                  "record; write a name of the column above it, or give --header yes or --header no%s",
+                                  r->names[0], both_tables(r));
+    return true;
+}
+
 static bool read_rows(reading *r) {
     if (!read_first_row(r) || !find_header(r) || !choose(r))
         return false;
@@ -635,6 +654,8 @@ static bool read_rows(reading *r) {
     while (!firn_host_cells_over(&r->cells))
         if (!read_row(r))
             return false;
+    if (!check_first_label(r))
+        return false;
     r->table->names = join_names(r);
     r->table->read = names_of(r, &r->table->features, false);
     r->table->named = names_of(r, &r->table->targets, true);
