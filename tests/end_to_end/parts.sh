@@ -98,7 +98,7 @@ for plan in train counts; do
     batch=$("$BUILD/firnc" export "$folder/$plan" --c | sed -n 's/^const firn_batch_part \*const firn_batch = //p')
     [ "$plan $batch" = "train 0;" ] || [ "$plan $batch" = "counts &firn_batch_divisors;" ] || fail "the divisors of $plan: $batch"
 done
-refused 2 'add one of the four' "$BUILD/firnc" export "$folder/train"
+refused 2 'add one of the five' "$BUILD/firnc" export "$folder/train"
 refused 1 'none' "$BUILD/firnc" export "$folder/none" --c
 refused 3 'refused' "$BUILD/firnc" export "$folder/data" --c
 refused 2 'would replace' "$BUILD/firnc" export "$folder/train" --c -o "$folder/train"
