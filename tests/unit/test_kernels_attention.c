@@ -48,7 +48,8 @@ static tensors tensors_new(const setting *s) {
 }
 
 static void tensors_free(tensors *t) {
-    tensor_free_each(&t->qkv, &t->dy, &t->y, &t->maxima, &t->sums, &t->scratch, &t->dqkv, &t->backward_scratch, NULL);
+    tensor_free_each(&t->qkv, &t->dy, &t->y, &t->maxima, &t->sums, &t->scratch, &t->dqkv, &t->backward_scratch,
+                     (firn_tensor *)NULL);
 }
 
 static firn_reduction reduction_of(const setting *s, uint32_t chunk) {

@@ -89,9 +89,9 @@ static void check_subtract(uint32_t *state, const firn_tensor *full, uint8_t out
             call.outputs[0].data = places[i] == &a ? x.data : z.data;
         run_kernel(FIRN_OP_subtract, &call);
         assert_same(&expected, &call.outputs[0], "subtract");
-        tensor_free_each(&x, &z, &y, NULL);
+        tensor_free_each(&x, &z, &y, (firn_tensor *)NULL);
     }
-    tensor_free_each(&a, &b, &expected, NULL);
+    tensor_free_each(&a, &b, &expected, (firn_tensor *)NULL);
 }
 
 static void check_select(uint32_t *state, const firn_tensor *full) {
@@ -113,7 +113,7 @@ static void check_select(uint32_t *state, const firn_tensor *full) {
         run_kernel(FIRN_OP_select, &call);
         assert_same(&expected, &y, "select");
     }
-    tensor_free_each(&condition, &a, &b, &y, &expected, NULL);
+    tensor_free_each(&condition, &a, &b, &y, &expected, (firn_tensor *)NULL);
 }
 
 /* The sums over the places along which `small` is repeated to the extents of x. */
@@ -130,7 +130,7 @@ static void check_sum_to(uint32_t *state, const firn_tensor *x) {
         call.integers[d] = small.dims[d];
     run_kernel(FIRN_OP_sum_to, &call);
     assert_same(&expected, &small, "sum_to");
-    tensor_free_each(&small, &expected, NULL);
+    tensor_free_each(&small, &expected, (firn_tensor *)NULL);
 }
 
 TEST(random_extents) {
@@ -175,5 +175,5 @@ TEST(powers_are_close) {
         if (!(error <= limit))
             fail_msg("%a to the power of %a: %a, not %a: %.2f units", base, exponent, (double)get(&y, i), exact, error);
     }
-    tensor_free_each(&a, &b, &y, NULL);
+    tensor_free_each(&a, &b, &y, (firn_tensor *)NULL);
 }

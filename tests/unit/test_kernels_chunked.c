@@ -538,7 +538,7 @@ static void check_native(const native_set *set, uint32_t n, uint32_t k, uint32_t
         tensor_fill(&dweight, chunk, 4.0f);
         compare(FIRN_KERNEL_ADD_WEIGHT, set, &call);
     }
-    tensor_free_each(&x, &dy, &weight, &bias, &y, &dx, &dweight, NULL);
+    tensor_free_each(&x, &dy, &weight, &bias, &y, &dx, &dweight, (firn_tensor *)NULL);
 }
 
 /* Sizes around 6 and 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 96 and 224 rows and 512 columns of a

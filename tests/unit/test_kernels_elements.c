@@ -39,7 +39,7 @@ static void check_elements(uint16_t code, uint8_t inputs, test_call settings, ui
         call.outputs[0].type = out_type;
         run_kernel(code, &call);
         assert_same(&expected, &call.outputs[0], "elementwise");
-        tensor_free_each(&a, &b, &y, &expected, NULL);
+        tensor_free_each(&a, &b, &y, &expected, (firn_tensor *)NULL);
     }
 }
 
@@ -137,7 +137,7 @@ TEST(dropout_drops_the_rate) {
     for (size_t i = 0; i < y.elements; i++)
         zeros += get(&y, i) == 0.0f;
     assert_in_range(zeros, 29000, 31000);
-    tensor_free_each(&x, &y, NULL);
+    tensor_free_each(&x, &y, (firn_tensor *)NULL);
 }
 
 /* --- broadcasts --------------------------------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ TEST(add_repeats_b) {
         test_call call = {.input_count = 2, .output_count = 1, .inputs = {a, b}, .outputs = {y}};
         run_kernel(FIRN_OP_add, &call);
         assert_same(&expected, &y, "add");
-        tensor_free_each(&a, &b, &y, &expected, NULL);
+        tensor_free_each(&a, &b, &y, &expected, (firn_tensor *)NULL);
     }
 }
 
@@ -178,7 +178,7 @@ TEST(sum_leading) {
             test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {1}};
             run_kernel(FIRN_OP_sum_leading, &call);
             assert_same(&expected, &y, "sum_leading");
-            tensor_free_each(&x, &y, &expected, NULL);
+            tensor_free_each(&x, &y, &expected, (firn_tensor *)NULL);
         }
 }
 
@@ -209,7 +209,7 @@ TEST(embeddings) {
             test_call call = {.input_count = 2, .output_count = 1, .inputs = {ids, table}, .outputs = {y}};
             run_kernel(FIRN_OP_embedding, &call);
             assert_same(&expected, &y, "embedding");
-            tensor_free_each(&ids, &table, &y, &expected, NULL);
+            tensor_free_each(&ids, &table, &y, &expected, (firn_tensor *)NULL);
         }
 }
 
@@ -238,7 +238,7 @@ static void check_embedding_backward(uint8_t type, uint32_t width, int start) {
                       .integers = {WORDS}};
     run_kernel(FIRN_OP_embedding_backward, &call);
     assert_same(&expected, &call.outputs[FIRN_EMBEDDING_BACKWARD_OUT_DTABLE], "embedding_backward");
-    tensor_free_each(&ids, &dy, &before, &dtable, &expected, NULL);
+    tensor_free_each(&ids, &dy, &before, &dtable, &expected, (firn_tensor *)NULL);
 }
 
 TEST(embedding_gradients) {
@@ -267,7 +267,7 @@ TEST(leading_rows) {
             set(&expected, e, e < rows.elements ? get(&rows, e) : 0.0f);
         run_kernel(FIRN_OP_leading_rows_backward, &call);
         assert_same(&expected, &back, "leading_rows_backward");
-        tensor_free_each(&table, &rows, &expected_rows, &expected, &back, NULL);
+        tensor_free_each(&table, &rows, &expected_rows, &expected, &back, (firn_tensor *)NULL);
     }
 }
 
@@ -299,7 +299,7 @@ static norm norm_new(uint8_t type, uint8_t out_type, uint32_t width) {
 
 static void norm_free(norm *t) {
     tensor_free_each(&t->x, &t->dy, &t->gain, &t->bias, &t->y, &t->mean, &t->reciprocal, &t->dx, &t->dgain, &t->dbias,
-                     NULL);
+                     (firn_tensor *)NULL);
 }
 
 static void expect_norm_row(norm *e, const norm *t, size_t row, uint8_t affine, float epsilon) {
@@ -535,7 +535,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, boo
     run_kernel(FIRN_OP_cross_entropy_backward, &backward);
     assert_same(&e_dlogits, &backward.outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS], "cross_entropy_backward");
     tensor_free_each(&logits, &labels, &loss, &maxima, &sums, &dloss, &dlogits, &e_loss, &e_maxima, &e_sums, &e_dlogits,
-                     NULL);
+                     (firn_tensor *)NULL);
     free(e);
     free(losses);
 }
@@ -561,7 +561,7 @@ TEST(a_zero_maximum_is_positive) {
     run_kernel(FIRN_OP_cross_entropy, &call);
     assert_int_equal(firn_bits(get(&maximum, 0)), 0);
     assert_true(get(&sum, 0) == 20.0f);
-    tensor_free_each(&logits, &labels, &loss, &maximum, &sum, NULL);
+    tensor_free_each(&logits, &labels, &loss, &maximum, &sum, (firn_tensor *)NULL);
 }
 
 static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
@@ -588,7 +588,8 @@ static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
     run_kernel(FIRN_OP_mean_squared_error_backward, &backward);
     assert_same(&expected_gradient, &backward.outputs[FIRN_MEAN_SQUARED_ERROR_BACKWARD_OUT_DPREDICTION],
                 "mean_squared_error_backward");
-    tensor_free_each(&prediction, &target, &loss, &dloss, &expected, &gradient, &expected_gradient, NULL);
+    tensor_free_each(&prediction, &target, &loss, &dloss, &expected, &gradient, &expected_gradient,
+                     (firn_tensor *)NULL);
     free(squares);
 }
 
@@ -607,7 +608,7 @@ TEST(loss_seed) {
     call.input_count = 0;
     run_kernel(FIRN_OP_loss_seed, &call);
     assert_true(get(&dloss, 0) == 0.25f);
-    tensor_free_each(&scale, &dloss, NULL);
+    tensor_free_each(&scale, &dloss, (firn_tensor *)NULL);
 }
 
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
@@ -632,7 +633,7 @@ TEST(metric_mean_keeps_what_rounding_loses) {
     set(&value, 0, -INFINITY);
     run_kernel(FIRN_OP_metric_mean, &call);
     assert_int_equal(firn_bits(get(&sum, 0)), FIRN_NAN_BITS);
-    tensor_free_each(&value, &sum, &count, NULL);
+    tensor_free_each(&value, &sum, &count, (firn_tensor *)NULL);
 }
 
 TEST(metric_accuracy) {
@@ -653,7 +654,7 @@ TEST(metric_accuracy) {
     run_kernel(FIRN_OP_metric_accuracy, &call);
     assert_int_equal(*right, 1005);
     assert_int_equal(*counted, 13);
-    tensor_free_each(&logits, &labels, &correct, &count, NULL);
+    tensor_free_each(&logits, &labels, &correct, &count, (firn_tensor *)NULL);
 }
 
 static bool has_kernel(uint16_t op) {

@@ -209,7 +209,7 @@ static void check_backward_weight(layer *l) {
     call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST] = first;
     call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = some;
     check(FIRN_OP_linear_backward_weight_rows, &call, &part, l->place);
-    tensor_free_each(&part, &out, &expected, NULL);
+    tensor_free_each(&part, &out, &expected, (firn_tensor *)NULL);
 }
 
 /* The sum of all rows continues from that of the first ones, whole blocks of terms. */
@@ -240,7 +240,7 @@ static void check_continued(const layer *l) {
     call.outputs[0] = out;
     test_call_run(firn_kernel_add_weight, &call);
     assert_same(&expected, &out, l->place);
-    tensor_free_each(&out, &expected, &begun, NULL);
+    tensor_free_each(&out, &expected, &begun, (firn_tensor *)NULL);
 }
 
 static void check_layer(shape s, int layout, const firn_reduction *reduction, uint8_t out_type, numbers which) {
@@ -267,7 +267,7 @@ static void check_layer(shape s, int layout, const firn_reduction *reduction, ui
     check_backward_input(&l);
     check_backward_weight(&l);
     check_continued(&l);
-    tensor_free_each(&l.x, &l.weight, &l.bias, &l.dy, &l.y, &l.dx, &l.dweight, &l.rounded, NULL);
+    tensor_free_each(&l.x, &l.weight, &l.bias, &l.dy, &l.y, &l.dx, &l.dweight, &l.rounded, (firn_tensor *)NULL);
 }
 
 /* Each of the extents is the number of terms of one op. */
@@ -326,7 +326,7 @@ static void check_batches(uint32_t batches, shape s, int turns, const firn_reduc
                       .reductions = {*reduction}};
     snprintf(place, sizeof place, "kind %u, %u of %ux%ux%u, turns %d", reduction->kind, batches, s.n, s.k, s.o, turns);
     check(FIRN_OP_matmul, &call, &expected, place);
-    tensor_free_each(&a, &b, &y, &expected, NULL);
+    tensor_free_each(&a, &b, &y, &expected, (firn_tensor *)NULL);
 }
 
 TEST(batches) {
@@ -369,7 +369,7 @@ static void check_bits(const firn_kernel_set *portable, const firn_reduction *re
     snprintf(place, sizeof place, "kind %u, %u terms, seed %u", reduction->kind, terms, seed);
     support_compare(FIRN_OP_linear, &call, &y,
                     &(support_comparison){.what = place, .ways = &alone, .way_count = 1, .outputs = 1});
-    tensor_free_each(&x, &w, &y, NULL);
+    tensor_free_each(&x, &w, &y, (firn_tensor *)NULL);
 }
 
 /* In the exhaustive form 100,000,000 outputs of each kind. */

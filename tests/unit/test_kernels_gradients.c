@@ -63,7 +63,7 @@ TEST(linear) {
         check_gradient(FIRN_OP_linear, &call, &x, &dy, &dx, "linear: x");
         check_gradient(FIRN_OP_linear, &call, &w, &dy, &dw, "linear: weight");
         check_gradient(FIRN_OP_linear, &call, &b, &dy, &db, "linear: bias");
-        tensor_free_each(&x, &w, &b, &y, &dy, &dx, &dw, &db, NULL);
+        tensor_free_each(&x, &w, &b, &y, &dy, &dx, &dw, &db, (firn_tensor *)NULL);
     }
 }
 
@@ -101,7 +101,7 @@ TEST(conv) {
         check_gradient(FIRN_OP_conv, &call, &x, &dy, &dx, "conv: x");
         check_gradient(FIRN_OP_conv, &call, &w, &dy, &dw, "conv: weight");
         check_gradient(FIRN_OP_conv, &call, &b, &dy, &db, "conv: bias");
-        tensor_free_each(&x, &w, &b, &y, &dy, &dx, &dw, &db, NULL);
+        tensor_free_each(&x, &w, &b, &y, &dy, &dx, &dw, &db, (firn_tensor *)NULL);
     }
 }
 
@@ -130,7 +130,7 @@ TEST(pools) {
         run_kernel(FIRN_OP_average_pool_backward, &of_mean);
         check_gradient(FIRN_OP_average_pool, &mean, &x, &dy, &dx, "average_pool");
     }
-    tensor_free_each(&x, &y, &dy, &dx, NULL);
+    tensor_free_each(&x, &y, &dy, &dx, (firn_tensor *)NULL);
 }
 
 /* Checks an op of one input whose backward op takes dy and either x or y. */
@@ -142,7 +142,7 @@ static void check_activation(uint16_t forward, uint16_t backward, int64_t form, 
         .input_count = 2, .output_count = 1, .inputs = {dy, takes_output ? y : x}, .outputs = {dx}, .integers = {form}};
     run_kernel(backward, &gradient);
     check_gradient(forward, &call, &x, &dy, &dx, "activation");
-    tensor_free_each(&x, &y, &dy, &dx, NULL);
+    tensor_free_each(&x, &y, &dy, &dx, (firn_tensor *)NULL);
 }
 
 TEST(activations) {
@@ -159,7 +159,7 @@ TEST(dropout) {
     test_call gradient = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {dx}, .reals = {0.4f}};
     run_kernel(FIRN_OP_dropout, &gradient);
     check_gradient(FIRN_OP_dropout, &call, &x, &dy, &dx, "dropout");
-    tensor_free_each(&x, &y, &dy, &dx, NULL);
+    tensor_free_each(&x, &y, &dy, &dx, (firn_tensor *)NULL);
 }
 
 TEST(embedding) {
@@ -172,7 +172,7 @@ TEST(embedding) {
         .input_count = 2, .output_count = 1, .inputs = {ids, dy}, .outputs = {dtable}, .integers = {4}};
     run_kernel(FIRN_OP_embedding_backward, &gradient);
     check_gradient(FIRN_OP_embedding, &call, &table, &dy, &dtable, "embedding");
-    tensor_free_each(&ids, &table, &y, &dy, &dtable, NULL);
+    tensor_free_each(&ids, &table, &y, &dy, &dtable, (firn_tensor *)NULL);
 }
 
 TEST(layer_norm) {
@@ -193,7 +193,7 @@ TEST(layer_norm) {
     check_gradient(FIRN_OP_layer_norm, &call, &x, &dy, &dx, "layer_norm: x");
     check_gradient(FIRN_OP_layer_norm, &call, &gain, &dy, &dgain, "layer_norm: gain");
     check_gradient(FIRN_OP_layer_norm, &call, &bias, &dy, &dbias, "layer_norm: bias");
-    tensor_free_each(&x, &gain, &bias, &y, &mean, &reciprocal, &dy, &dx, &dgain, &dbias, NULL);
+    tensor_free_each(&x, &gain, &bias, &y, &mean, &reciprocal, &dy, &dx, &dgain, &dbias, (firn_tensor *)NULL);
 }
 
 /* Batch norm of 140 rows, which are two runs; fixed: with given statistics, which the backward op reads in their place.
@@ -225,7 +225,8 @@ static void batch_norm_of(bool fixed) {
     check_gradient(op, &call, &x, &dy, &dx, "batch_norm: x");
     check_gradient(op, &call, &gain, &dy, &dgain, "batch_norm: gain");
     check_gradient(op, &call, &bias, &dy, &dbias, "batch_norm: bias");
-    tensor_free_each(&x, &gain, &bias, &dy, &mean, &other, &y, &variance, &partial, &dx, &dgain, &dbias, NULL);
+    tensor_free_each(&x, &gain, &bias, &dy, &mean, &other, &y, &variance, &partial, &dx, &dgain, &dbias,
+                     (firn_tensor *)NULL);
 }
 
 TEST(batch_norm) {
@@ -246,7 +247,7 @@ TEST(rms_norm) {
     run_kernel(FIRN_OP_rms_norm_backward_gain, &of_gain);
     check_gradient(FIRN_OP_rms_norm, &call, &x, &dy, &dx, "rms_norm: x");
     check_gradient(FIRN_OP_rms_norm, &call, &gain, &dy, &dgain, "rms_norm: gain");
-    tensor_free_each(&x, &gain, &y, &reciprocal, &dy, &dx, &dgain, NULL);
+    tensor_free_each(&x, &gain, &y, &reciprocal, &dy, &dx, &dgain, (firn_tensor *)NULL);
 }
 
 static void check_attention(uint32_t steps, int64_t heads, int64_t kv_heads, int64_t causal, float rate) {
@@ -272,7 +273,7 @@ static void check_attention(uint32_t steps, int64_t heads, int64_t kv_heads, int
     run_kernel(FIRN_OP_attention, &call);
     run_kernel(FIRN_OP_attention_backward, &gradient);
     check_gradient(FIRN_OP_attention, &call, &qkv, &dy, &dqkv, "attention");
-    tensor_free_each(&qkv, &y, &dy, &maxima, &sums, &dqkv, &scratch, &backward_scratch, NULL);
+    tensor_free_each(&qkv, &y, &dy, &maxima, &sums, &dqkv, &scratch, &backward_scratch, (firn_tensor *)NULL);
 }
 
 TEST(attention) {
@@ -297,7 +298,7 @@ TEST(rotary_embedding) {
         gradient.outputs[0] = dx;
         run_kernel(FIRN_OP_rotary_embedding_backward, &gradient);
         check_gradient(FIRN_OP_rotary_embedding, &call, &x, &dy, &dx, "rotary_embedding");
-        tensor_free_each(&x, &y, &dy, &dx, NULL);
+        tensor_free_each(&x, &y, &dy, &dx, (firn_tensor *)NULL);
     }
 }
 
@@ -318,5 +319,5 @@ TEST(losses) {
         .input_count = 3, .output_count = 1, .inputs = {dloss, logits, target}, .outputs = {dlogits}};
     run_kernel(FIRN_OP_mean_squared_error_backward, &of_squared);
     check_gradient(FIRN_OP_mean_squared_error, &squared, &logits, &dloss, &dlogits, "mean_squared_error");
-    tensor_free_each(&logits, &labels, &loss, &maxima, &sums, &dloss, &dlogits, &target, NULL);
+    tensor_free_each(&logits, &labels, &loss, &maxima, &sums, &dloss, &dlogits, &target, (firn_tensor *)NULL);
 }

@@ -52,7 +52,7 @@ static operands operands_new(uint8_t type, uint8_t out_type, int layout, shape s
 }
 
 static void operands_free(operands *t) {
-    tensor_free_each(&t->x, &t->weight, &t->bias, &t->dy, &t->y, &t->dx, &t->dweight, NULL);
+    tensor_free_each(&t->x, &t->weight, &t->bias, &t->dy, &t->y, &t->dx, &t->dweight, (firn_tensor *)NULL);
     if (t->rounded.elements != 0)
         tensor_free(&t->rounded);
 }
@@ -134,7 +134,7 @@ static void check_rows(const firn_tensor *whole, test_call call) {
         call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = rows;
         run_kernel(FIRN_OP_linear_backward_weight_rows, &call);
         assert_same(&expected, &out, "linear_backward_weight_rows");
-        tensor_free_each(&expected, &out, NULL);
+        tensor_free_each(&expected, &out, (firn_tensor *)NULL);
     }
 }
 
@@ -239,5 +239,5 @@ TEST(chunks_can_be_told_from_float32) {
     call.reductions[0] = reduction_of(FIRN_BFLOAT16, 256);
     run_kernel(FIRN_OP_linear, &call);
     assert_true(get(&y, 0) == 512.0f);
-    tensor_free_each(&x, &weight, &y, NULL);
+    tensor_free_each(&x, &weight, &y, (firn_tensor *)NULL);
 }

@@ -243,7 +243,7 @@ static void compare_continued(test_call *call, uint32_t rows, shape s) {
     call->outputs[0] = begun;
     support_compare(FIRN_KERNEL_ADD_WEIGHT, call, &whole,
                     &(support_comparison){.what = place, .ways = ways, .way_count = WAYS, .outputs = 1});
-    tensor_free_each(&whole, &begun, NULL);
+    tensor_free_each(&whole, &begun, (firn_tensor *)NULL);
     call->inputs[0] = dy, call->inputs[1] = x, call->outputs[0] = out;
 }
 
@@ -301,7 +301,7 @@ static void check(uint8_t type, uint8_t out_type, shape s, int layout, firn_redu
     call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = some;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT] = piece;
     compare(FIRN_OP_linear_backward_weight_rows, &call, "linear_backward_weight_rows", s);
-    tensor_free_each(&piece, &x, &dy, &weight, &bias, &y, &dx, &dweight, NULL);
+    tensor_free_each(&piece, &x, &dy, &weight, &bias, &y, &dx, &dweight, (firn_tensor *)NULL);
 }
 
 static firn_reduction in_float32(uint8_t type) {
@@ -383,7 +383,7 @@ static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY] = one, call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = *x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = out;
     compare(FIRN_OP_linear_backward_weight, &call, what, (shape){1, x->dims[1], 1});
-    tensor_free_each(&one, &out, NULL);
+    tensor_free_each(&one, &out, (firn_tensor *)NULL);
 }
 
 /* Converts every half to float; and to half every combination of the upper 16 bits with lower bits that form a tie or
@@ -599,7 +599,7 @@ static void check_batches(uint8_t type, uint8_t out_type, uint32_t batches, shap
     test_call call = {.input_count = 2, .output_count = 1, .integers = {a_turned, b_turned}, .reductions = {reduction}};
     call.inputs[FIRN_MATMUL_IN_A] = a, call.inputs[FIRN_MATMUL_IN_B] = b, call.outputs[FIRN_MATMUL_OUT_Y] = y;
     compare(FIRN_OP_matmul, &call, "matmul", s);
-    tensor_free_each(&a, &b, &y, NULL);
+    tensor_free_each(&a, &b, &y, (firn_tensor *)NULL);
 }
 
 /* Fewer batches than threads, which are then divided, and more. */
@@ -657,7 +657,7 @@ TEST(initial_values) {
             compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
             test_call_run(support_kernel(plain, FIRN_KERNEL_INITIALISE, &call), &call);
             assert_same(&expected, &x, "initial values");
-            tensor_free_each(&x, &expected, NULL);
+            tensor_free_each(&x, &expected, (firn_tensor *)NULL);
         }
 }
 
@@ -697,7 +697,7 @@ static void assert_scaled(firn_kernel kernel, uint8_t type, float scale, float s
     const firn_tensor in = {.data = elements, .elements = count, .type = FIRN_UINT8};
     kernel(&(firn_kernel_call){.inputs = &in, .input_count = 1, .outputs = &out, .output_count = 1, .reals = reals});
     assert_same(&expected, &out, "scaled bytes");
-    tensor_free_each(&out, &expected, NULL);
+    tensor_free_each(&out, &expected, (firn_tensor *)NULL);
 }
 
 TEST(scaled_bytes) {

@@ -87,7 +87,7 @@ TEST(activations) {
             compare(FIRN_OP_gelu_backward, &backward, 0, "gelu_backward in the place of dy");
             compare(FIRN_OP_gelu_backward, &backward, 1, "gelu_backward in the place of x");
         }
-        tensor_free_each(&x, &dy, &y, NULL);
+        tensor_free_each(&x, &dy, &y, (firn_tensor *)NULL);
     }
 }
 
@@ -104,7 +104,7 @@ TEST(activations_of_a_few) {
             compare(FIRN_OP_relu_backward, &backward, UINT8_MAX, "relu_backward of a few");
             compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu of a few");
             compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward of a few");
-            tensor_free_each(&x, &y, NULL);
+            tensor_free_each(&x, &y, (firn_tensor *)NULL);
         }
 }
 
@@ -124,7 +124,7 @@ TEST(activations_of_mixed_types) {
         compare(FIRN_OP_relu_backward, &backward, UINT8_MAX, "relu_backward");
         compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu");
         compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward");
-        tensor_free_each(&x, &dy, &y, NULL);
+        tensor_free_each(&x, &dy, &y, (firn_tensor *)NULL);
     }
 }
 
@@ -151,7 +151,7 @@ TEST(rotary_embedding) {
                 compare(FIRN_OP_rotary_embedding, &call, 0, "rotary_embedding in place");
                 compare(FIRN_OP_rotary_embedding_backward, &call, UINT8_MAX, "rotary_embedding_backward");
                 compare(FIRN_OP_rotary_embedding_backward, &call, 0, "rotary_embedding_backward in place");
-                tensor_free_each(&x, &y, NULL);
+                tensor_free_each(&x, &y, (firn_tensor *)NULL);
             }
 }
 
@@ -235,7 +235,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, flo
         .input_count = 5, .output_count = 1, .inputs = {seed, logits, labels, maxima, sums}, .outputs = {dlogits}};
     compare(FIRN_OP_cross_entropy_backward, &backward, UINT8_MAX, "cross_entropy_backward");
     compare(FIRN_OP_cross_entropy_backward, &backward, 1, "cross_entropy_backward in the place of the logits");
-    tensor_free_each(&logits, &labels, &loss, &maxima, &sums, &seed, &dlogits, NULL);
+    tensor_free_each(&logits, &labels, &loss, &maxima, &sums, &seed, &dlogits, (firn_tensor *)NULL);
 }
 
 TEST(cross_entropy) {
@@ -279,7 +279,7 @@ static void check_rms_norm(uint8_t type, uint32_t width, int special) {
     test_call of_gain = {
         .input_count = 3, .output_count = 1, .inputs = {dy, x, reciprocal}, .outputs = {dgain}, .integers = {type}};
     compare(FIRN_OP_rms_norm_backward_gain, &of_gain, UINT8_MAX, "rms_norm_backward_gain");
-    tensor_free_each(&x, &dy, &gain, &y, &reciprocal, &dx, &dgain, NULL);
+    tensor_free_each(&x, &dy, &gain, &y, &reciprocal, &dx, &dgain, (firn_tensor *)NULL);
 }
 
 TEST(rms_norm) {
@@ -338,7 +338,7 @@ static void check_layer_norm(const layer *it) {
                            .outputs = {dgain, dbias},
                            .integers = {it->affine}};
     compare(FIRN_OP_layer_norm_backward_affine, &of_affine, UINT8_MAX, "layer_norm_backward_affine");
-    tensor_free_each(&x, &dy, &gain, &bias, &y, &mean, &reciprocal, &dgain, &dbias, NULL);
+    tensor_free_each(&x, &dy, &gain, &bias, &y, &mean, &reciprocal, &dgain, &dbias, (firn_tensor *)NULL);
 }
 
 /* Widths around a register, the lanes and the blocks of a sum, the columns that a thread sums at a time; an affine part
@@ -393,7 +393,7 @@ static void check_batch_norm(uint8_t type, uint8_t dy_type, uint32_t rows, uint3
                           .outputs = {y, variance, bias, pairs}};
     compare_first(3, FIRN_OP_batch_norm_backward, &backward, UINT8_MAX, "batch_norm_backward");
     compare_first(3, FIRN_OP_batch_norm_backward, &backward, 1, "batch_norm_backward in the place of x");
-    tensor_free_each(&x, &dy, &gain, &bias, &y, &mean, &reciprocal, &variance, &sums, &pairs, NULL);
+    tensor_free_each(&x, &dy, &gain, &bias, &y, &mean, &reciprocal, &variance, &sums, &pairs, (firn_tensor *)NULL);
 }
 
 /* Columns around one, two and four registers, and rows around a run of them. */
@@ -423,7 +423,7 @@ static void check_sum_leading(uint8_t type, uint8_t out_type, uint32_t rows, uin
         test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
         compare(FIRN_OP_sum_leading, &call, UINT8_MAX, "sum_leading");
     }
-    tensor_free_each(&x, &y, NULL);
+    tensor_free_each(&x, &y, (firn_tensor *)NULL);
 }
 
 TEST(sums_over_rows) {

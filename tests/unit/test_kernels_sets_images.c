@@ -375,7 +375,7 @@ static void check_pool(const setting *s, bool special) {
             set(&x, i, (float)(int)get(&x, i));
     }
     compare(FIRN_OP_max_pool_backward, &call, "max_pool_backward");
-    tensor_free_each(&x, &dy, &dx, NULL);
+    tensor_free_each(&x, &dy, &dx, (firn_tensor *)NULL);
 }
 
 TEST(max_pools) {

@@ -60,7 +60,7 @@ static void run_parts(const test_call *call, const firn_tensor *expected) {
     run_part(FIRN_OP_linear_backward_weight, call, FIRN_LINEAR_CROSS_ENTROPY_LAYOUT,
              FIRN_LINEAR_CROSS_ENTROPY_REDUCTION_WEIGHT, 2, (const firn_tensor[]){dlogits, x}, 1,
              &expected[FIRN_LINEAR_CROSS_ENTROPY_OUT_DWEIGHT]);
-    tensor_free_each(&logits, &dlogits, &maxima, &sums, &losses, &divisor, NULL);
+    tensor_free_each(&logits, &dlogits, &maxima, &sums, &losses, &divisor, (firn_tensor *)NULL);
 }
 
 /* The plain set is slow: it computes the small shapes only. */
@@ -183,7 +183,7 @@ static void check(uint8_t type, const sums *reductions, shape s, int layout, los
              l.weighted ? "weighted" : "plain", reductions->of[0].kind, layout);
     compare(&call, what);
     support_free_outputs(&call, call.outputs);
-    tensor_free_each(&x, &weight, &labels, &dloss, &weights, &divisor, NULL);
+    tensor_free_each(&x, &weight, &labels, &dloss, &weights, &divisor, (firn_tensor *)NULL);
 }
 
 /* Each small shape and loss, in one layout and the other, and once with special values. */

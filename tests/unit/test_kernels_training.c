@@ -72,7 +72,7 @@ TEST(accumulate) {
                               .moment = &moment};
             run_kernel(FIRN_OP_accumulate, &call);
             assert_same(&expected, &total, "accumulate");
-            tensor_free_each(&total, &gradient, &expected, NULL);
+            tensor_free_each(&total, &gradient, &expected, (firn_tensor *)NULL);
         }
 }
 
@@ -197,7 +197,7 @@ TEST(batch_rows) {
         assert_true(count_in(&rows) == expected[micro_step]);
         assert_int_equal(firn_bits(get(&divisor, 0)), firn_bits((float)expected[micro_step]));
     }
-    tensor_free_each(&labels, &rows, &divisor, NULL);
+    tensor_free_each(&labels, &rows, &divisor, (firn_tensor *)NULL);
 }
 
 /* The carry keeps what the total is too large for, so the sum does not depend on how many micro-batches there are. */
@@ -221,7 +221,7 @@ TEST(batch_weights) {
         run_kernel(FIRN_OP_batch_weights, &call);
     }
     assert_int_equal(firn_bits(get(&divisor, 0)), firn_bits(16777216.0f + (STEPS - 1) * 0.25f));
-    tensor_free_each(&labels, &weights, &sum, &divisor, NULL);
+    tensor_free_each(&labels, &weights, &sum, &divisor, (firn_tensor *)NULL);
 }
 
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ static void gradient_norm_of(float a, float b, float expected_norm, int32_t expe
     run_kernel(FIRN_OP_gradient_norm, &call);
     assert_int_equal(firn_bits(get(&norm, 0)), firn_bits(expected_norm));
     assert_int_equal(flag_in(&finite), expected_finite);
-    tensor_free_each(&partial, &norm, &finite, NULL);
+    tensor_free_each(&partial, &norm, &finite, (firn_tensor *)NULL);
 }
 
 TEST(gradient_norm) {
@@ -264,7 +264,7 @@ static void check_sum_of_squares(uint8_t type, uint32_t size, float scale) {
                       .integers = {3}};
     run_kernel(FIRN_OP_sum_of_squares, &call);
     assert_same(&expected, &partial, "sum_of_squares");
-    tensor_free_each(&gradient, &partial, &scratch, &one, &expected, NULL);
+    tensor_free_each(&gradient, &partial, &scratch, &one, &expected, (firn_tensor *)NULL);
     free(squares);
 }
 
@@ -322,7 +322,7 @@ static clipping clip(const firn_tensor *gradient, float scale, float limit, bool
     clipping result = {.norm = get(&norm, 0), .finite = flag_in(&finite)};
     for (size_t i = 0; i < FIRN_FACTORS; i++)
         result.factors[i] = get(&factors, i);
-    tensor_free_each(&partial, &one, &magnitude, &scratch, &norm, &finite, &root, &factors, NULL);
+    tensor_free_each(&partial, &one, &magnitude, &scratch, &norm, &finite, &root, &factors, (firn_tensor *)NULL);
     return result;
 }
 
@@ -412,7 +412,7 @@ static void factors_of(bool scaled, int64_t clipping, float limit, float scale, 
     run_kernel(FIRN_OP_gradient_factors, &call);
     for (size_t i = 0; i < FIRN_FACTORS; i++)
         assert_int_equal(firn_bits(get(&factors, i)), firn_bits(expected[i]));
-    tensor_free_each(&given[0], &given[1], &factors, NULL);
+    tensor_free_each(&given[0], &given[1], &factors, (firn_tensor *)NULL);
 }
 
 static void clip_of_norm(float norm, float expected) {
@@ -456,7 +456,7 @@ TEST(unit_norm_of_any_size) {
             squares += pow((double)get(&scaled, e), 2);
         if (spreads[i] >= 1.0f)
             assert_true(fabs(squares - 1.0) < 1e-5);
-        tensor_free_each(&x, &scaled, NULL);
+        tensor_free_each(&x, &scaled, (firn_tensor *)NULL);
     }
 }
 
@@ -514,7 +514,7 @@ static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias, const
     assert_same(&e_p, &p, "adamw: parameter");
     assert_same(&e_m, &m, "adamw: exp_avg");
     assert_same(&e_v, &v, "adamw: exp_avg_sq");
-    tensor_free_each(&p, &g, &m, &v, &lr, &power1, &power2, &last, &e_p, &e_m, &e_v, NULL);
+    tensor_free_each(&p, &g, &m, &v, &lr, &power1, &power2, &last, &e_p, &e_m, &e_v, (firn_tensor *)NULL);
 }
 
 TEST(adamw) {
@@ -561,7 +561,7 @@ static void check_sgd(uint8_t type, uint32_t size, int bits, const float *factor
         run_kernel(FIRN_OP_sgd, &plain);
     }
     assert_same(&e_p, &p, "sgd");
-    tensor_free_each(&p, &g, &b, &lr, &last, &e_p, &e_b, NULL);
+    tensor_free_each(&p, &g, &b, &lr, &last, &e_p, &e_b, (firn_tensor *)NULL);
 }
 
 /* Makes an optimizer's call on new tensors of 5,000 elements: parameter, gradient, and the other tensors of its
@@ -614,7 +614,7 @@ TEST(decay_from_a_schedule) {
                 tensor_free(&fixed.inputs[k]);
             tensor_free(&brought.inputs[k]);
         }
-        tensor_free_each(&three, &decay, NULL);
+        tensor_free_each(&three, &decay, (firn_tensor *)NULL);
     }
 }
 
@@ -649,7 +649,7 @@ static scaler scaler_new(float scale, int64_t steps_per_increase, float minimum,
 }
 
 static void scaler_free(scaler *s) {
-    tensor_free_each(&s->finite, &s->scale, &s->steps, &s->overflows, &s->skipped, &s->at_floor, NULL);
+    tensor_free_each(&s->finite, &s->scale, &s->steps, &s->overflows, &s->skipped, &s->at_floor, (firn_tensor *)NULL);
 }
 
 static void update(scaler *s, int32_t finite) {

@@ -173,7 +173,7 @@ static void add_to(runner r, float a, firn_tensor *x, float b, firn_tensor *y) {
     firn_tensor result;
     test_call call = {.input_count = 2, .inputs = {*x, *y}, .reals = {a, b}};
     run_op(r, FIRN_OP_weighted_sum, &call, &result);
-    tensor_free_each(x, y, NULL);
+    tensor_free_each(x, y, (firn_tensor *)NULL);
     *x = result;
 }
 
@@ -255,7 +255,7 @@ static outcome run_case(runner r, const optimizer_case *c) {
         else
             one_op(r, c, &o, &gradient, &rate, &steps);
     }
-    tensor_free_each(&stays, &gradient, &rate, &steps, NULL);
+    tensor_free_each(&stays, &gradient, &rate, &steps, (firn_tensor *)NULL);
     return o;
 }
 
