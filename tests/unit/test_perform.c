@@ -186,6 +186,14 @@ static long perform(firnc_outcome *outcome) {
     return made - before;
 }
 
+/* The recipe with one of two seeds, which are plans of other bytes. */
+static void write_recipe(bool other) {
+    char text[sizeof recipe_text];
+    memcpy(text, recipe_text, sizeof text);
+    strstr(text, "seed: ")[strlen("seed: ")] = other ? '6' : '5';
+    write_text(recipe_name, text, sizeof text - 1);
+}
+
 static char *read_plan(int number, size_t *count) {
     static char bytes[2][1 << 16];
     FILE *file = fopen(plan_names[number], "r");
@@ -195,27 +203,39 @@ static char *read_plan(int number, size_t *count) {
     return bytes[number];
 }
 
-/* Both plans are there, and each has the bytes of the first compilation. */
-static void check_plans(const char *wanted, size_t count) {
+typedef struct plan_bytes {
+    char bytes[1 << 16];
+    size_t count;
+} plan_bytes;
+
+/* Both plans are there, and each has these bytes. */
+static void check_plans(const plan_bytes *wanted) {
     for (int i = 0; i < 2; i++) {
         size_t has;
         const char *bytes = read_plan(i, &has);
-        assert_int_equal(has, count);
-        assert_memory_equal(bytes, wanted, count);
+        assert_int_equal(has, wanted->count);
+        assert_memory_equal(bytes, wanted->bytes, has);
     }
 }
 
+/* Each compilation is of the seed that the plans that are there have not: both are replaced, or both stay. */
 static void fail_each(bool on) {
-    static char wanted[1 << 16];
-    size_t count;
+    static plan_bytes wanted[2]; /* by seed */
+    bool there = true;           /* the seed of the plans */
+    long allocations = 0;
     firnc_outcome outcome;
     perform(&outcome); /* what the C library keeps for ever is made now */
-    const long allocations = perform(&outcome);
-    assert_int_equal(outcome, FIRNC_DONE);
-    memcpy(wanted, read_plan(0, &count), sizeof wanted);
+    for (int seed = 0; seed < 2; seed++) {
+        write_recipe(seed == 1);
+        allocations = perform(&outcome);
+        assert_int_equal(outcome, FIRNC_DONE);
+        memcpy(wanted[seed].bytes, read_plan(0, &wanted[seed].count), sizeof wanted[seed].bytes);
+    }
+    assert_true(memcmp(wanted[0].bytes, wanted[1].bytes, sizeof wanted[0].bytes) != 0);
     for (long i = 0; i < allocations; i++) {
         if (!support_takes_next())
             continue;
+        write_recipe(!there);
         const int descriptor = next_descriptor();
         const unsigned files = files_in_folder();
         const long blocks = live;
@@ -230,8 +250,10 @@ static void fail_each(bool on) {
             fail_msg("allocation %ld fails without a message", i);
         if (outcome == FIRNC_DONE)
             assert_int_equal(messages, 0);
-        check_plans(wanted, count);
+        there = outcome == FIRNC_DONE ? !there : there;
+        check_plans(&wanted[there]);
     }
+    write_recipe(false);
 }
 
 TEST(one_allocation_fails) {
