@@ -39,6 +39,8 @@ void firn_host_note(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* Returns path + ending in allocated memory, which the caller frees; NULL with errno ENOMEM if there is none. */
 char *firn_host_joined(const char *path, const char *ending);
+/* True if a name is longer than `ending`, such as ".csv", and ends with it. */
+bool firn_host_has_ending(const char *name, const char *ending);
 
 /* --- console (program/console.c); for programs -------------------------------------------------------------------- */
 
@@ -54,8 +56,6 @@ void *firn_host_allocate(size_t bytes);
 /* Reallocates memory. Added bytes are not zeroed; exits as above. */
 void *firn_host_grow(void *memory, size_t bytes);
 
-/* True if a name is longer than `ending`, such as ".csv", and ends with it. */
-bool firn_host_has_ending(const char *name, const char *ending);
 /* Returns path + ending in allocated memory, which the caller frees; exits as above. */
 char *firn_host_path(const char *path, const char *ending);
 
@@ -153,8 +153,9 @@ bool firn_host_reserve(int file, uint64_t offset, uint64_t bytes);
 
 /* --- replacing files (replace.c) ---------------------------------------------------------------------------------- */
 
-/* A file that is written under a temporary name and then renamed over the target. The functions below return false with
- * errno set, without a message. */
+/* A file that is written under a temporary name and then renamed over the target. The functions below that begin with
+ * firn_host_replace_, and firn_host_remove, return false with errno set, without a message; firn_host_replace_fail says
+ * it. */
 typedef struct firn_host_replacement {
     char *target;    /* the file to replace, symbolic links resolved */
     char *temporary; /* target.tmp */
