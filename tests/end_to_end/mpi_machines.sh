@@ -18,8 +18,13 @@ fi
 }
 one=firn1-$$
 two=firn2-$$
+# The processes of both machines; a machine that is not there has none.
+processes() {
+    ip netns pids "$one" 2>/dev/null || true
+    ip netns pids "$two" 2>/dev/null || true
+}
 remove_machines() {
-    { ip netns pids "$one" && ip netns pids "$two"; } 2>/dev/null | xargs -r kill -9 || true
+    processes | xargs -r kill -9 || true
     ip netns del "$one" 2>/dev/null || true
     ip netns del "$two" 2>/dev/null || true
 }
@@ -73,10 +78,12 @@ start() {
         sleep 0.05
         waited=$((waited + 1))
     done
+    [ -e "$folder/some.ckpt" ] || fail "no checkpoint after a minute"
+    [ "$(ranks_left)" -gt 0 ] || fail "no rank is seen"
 }
 # ranks_left: how many ranks have not ended
 ranks_left() {
-    { ip netns pids "$one" && ip netns pids "$two"; } | while read -r process; do
+    processes | while read -r process; do
         cat "/proc/$process/comm" 2>/dev/null || true # it may end meanwhile
     done | grep -c '^firn-mpi$' || true
 }
