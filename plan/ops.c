@@ -64,18 +64,6 @@ uint32_t firn_op_fill_reals(uint16_t code, uint32_t count, float *reals) {
     return count;
 }
 
-uint32_t firn_op_most_defaults(bool is_real) {
-    uint32_t most = 0, count = 0;
-    uint16_t code = 0;
-    for (const firn_op_default *d = firn_op_defaults; d->code != 0; d++) {
-        count = d->code == code ? count : 0; /* those of an op stand together */
-        code = d->code;
-        count += d->is_real == is_real;
-        most = count > most ? count : most;
-    }
-    return most;
-}
-
 bool firn_op_integer_is_default(uint16_t code, uint32_t position, int64_t value) {
     const firn_op_default *d = default_of(code, false, position);
     return d != NULL && d->integer == value;

@@ -241,9 +241,6 @@ uint32_t firn_op_fill_reals(uint16_t code, uint32_t count, float *reals);
 bool firn_op_integer_is_default(uint16_t code, uint32_t position, int64_t value);
 bool firn_op_real_is_default(uint16_t code, uint32_t position, float value);
 
-/* The most integers or reals of an op that have defaults. */
-uint32_t firn_op_most_defaults(bool is_real);
-
 /* The number of attributes that a plan gives, of all of them: the last ones are left out while they have their
  * defaults. */
 uint8_t firn_op_given_integers(const firn_op_info *info, const int64_t *integers);

@@ -37,10 +37,6 @@ bool firn_schedule_is_linked(uint16_t kind) {
     return part_of(kind) != NULL;
 }
 
-bool firn_schedule_has_children(uint16_t kind) {
-    return (part_of(kind)->uses & FIRN_SCHEDULE_USES_CHILDREN) != 0;
-}
-
 /* Checks a node against the part of its kind. */
 static bool is_well_formed(const firn_schedule_list *list, const firn_schedule_node *node) {
     const firn_schedule_part *part = part_of(node->kind);

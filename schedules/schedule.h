@@ -141,9 +141,6 @@ float firn_schedule_value(const firn_schedule_list *list, uint32_t root, uint64_
 /* Whether this build can evaluate a kind; a firmware may have fewer than there are. */
 bool firn_schedule_is_linked(uint16_t kind);
 
-/* Whether nodes of this kind have children. The kind must be known. */
-bool firn_schedule_has_children(uint16_t kind);
-
 /* "constant" and so on; "?" for an unknown kind. */
 const char *firn_schedule_name(uint16_t kind);
 
