@@ -516,11 +516,11 @@ static int begin(run *run) {
     if (status == CLI_OK)
         status = begin_outputs(run);
     if (status == CLI_OK)
+        status = begin_evaluations(run);
+    if (status == CLI_OK)
         status = cli_columns_keep(&run->session, run->session.options->checkpoint);
     if (status == CLI_OK)
         status = cli_columns_keep(&run->session, run->session.options->keep_best);
-    if (status == CLI_OK)
-        status = begin_evaluations(run);
     if (status == CLI_OK)
         status = cli_log_cut_ahead(&run->log);
     if (status == CLI_OK && run->validation.on && is_complete(run) && !is_due(run, run->first))
