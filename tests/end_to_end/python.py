@@ -135,7 +135,7 @@ recipe = {"trainer": {"init": {"model": {"name": "mlq"}}}}
 error = refused("a dict", firn.RecipeError, "firnc: recipe:", firn.compile, recipe)
 check("line and mend: %r" % error, error.line is not None and error.path.startswith("trainer") and error.mend != "")
 refused("a file", firn.RecipeError, "cannot be opened", firn.compile, path("none.yaml"))
-refused("float labels", firn.RunError, "no uint8; give an array of uint8", firn.Run, plan, x, y + 0.5)
+refused("float labels", firn.RunError, "no uint8; mend the value, or change feature_type or label_type", firn.Run, plan, x, y + 0.5)
 refused("short labels", firn.RunError, "the arrays have 64 and 63 records", firn.Run, plan, x, y[:63])
 refused("no labels", firn.RunError, "give data, labels", firn.Run, plan, x)
 refused("shapes", firn.RunError, "a record of the plan has 784 elements", firn.Run, plan, x[:, :783], y)

@@ -261,7 +261,8 @@ static void expect_repeated(const char *command, const firn_manual_option *optio
             words[count++] = (char *)(uintptr_t)values_of(option)[i % 2];
     }
     const int each = option->argument != NULL ? 2 : 1;
-    assert_int_equal(read_words(count - each, words, &printed), CLI_USAGE); /* for want of a file, or of the other option, only */
+    assert_int_equal(read_words(count - each, words, &printed),
+                     CLI_USAGE); /* for want of a file, or of the other option, only */
     if (strstr(printed, "needs ") == NULL)
         fail_msg("%s %s: %s", command, name, printed);
     const int status = read_words(count, words, &printed);

@@ -86,7 +86,8 @@ static bool refuse_text(const reading *r, uint64_t row, uint64_t line, uint32_t 
         return refuse_cell(r, row, line, column, what,
                            "write a point for the decimal comma, and nothing between thousands");
     return refuse_cell(r, row, line, column, what,
-                       "write numbers, as classes in place of their names, or choose other columns by --columns");
+                       "write numbers, choose other columns by --columns, or, if it names a class, name its column by "
+                       "--target-column for a plan with label_type: int32");
 }
 
 /* --- the first row ------------------------------------------------------------------------------------------------ */

@@ -135,7 +135,8 @@ class Plan:
             return cls(file.read(), _firn.read_key(os.fspath(public_key)))
 
     def save(self, path: Union[str, os.PathLike]) -> None:
-        """Writes the plan under a temporary name beside it, then renames it."""
+        """Writes the plan under a temporary name beside it, then renames it. Whoever reads it needs the public key: that of
+        compile's `key`, or else `public_key`, whose secret half was made for this plan and is gone."""
         path = os.fspath(path)
         handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path) + ".")
         try:
@@ -218,8 +219,8 @@ def _convert(array: Any, element: int, name: str) -> np.ndarray:
     wanted = np.dtype(_TYPES[element])
     if array.dtype == wanted:
         return np.ascontiguousarray(array)
-    mend = "give an array of %s, as array.astype(numpy.%s) makes it" % (wanted, wanted)
     if array.dtype.kind not in "biuf" or array.dtype.hasobject:
+        mend = "give an array of %s: number what are names" % wanted
         raise _refuse("%s is an array of %s, and the plan reads %s" % (name, array.dtype, wanted), mend)
     with np.errstate(all="ignore"):
         copy = np.ascontiguousarray(array.astype(wanted))
@@ -227,6 +228,7 @@ def _convert(array: Any, element: int, name: str) -> np.ndarray:
     good = np.isfinite(copy) == np.isfinite(array) if rounds else copy == array
     if not bool(np.all(good)):
         at = int(np.argmin(np.ravel(good)))
+        mend = "mend the value, or change feature_type or label_type of the recipe"
         raise _refuse("%s has %r at place %d, which is no %s" % (name, np.ravel(array)[at].item(), at, wanted), mend)
     return copy
 

@@ -146,8 +146,9 @@ static bool put_pixels(const form *form, const firn_host_picture *picture, const
     for (size_t i = 0; i < pixels; i++) {
         const uint8_t *pixel = picture->pixels + i * from;
         if (from == 3 && to == 1 && !is_grey(pixel))
-            return firn_host_fail(path, "has colours, and the plan reads images of one channel; save it in grey, as "
-                                        "`mogrify -colorspace Gray` does");
+            return firn_host_fail(path,
+                                  "has colours, and the plan reads images of one channel; set image_channels: 3 in "
+                                  "the model's recipe, or save it in grey, as `mogrify -colorspace Gray` does");
         for (uint32_t c = 0; c < to; c++)
             record[form->planes ? c * pixels + i : i * to + c] = pixel[from == 1 ? 0 : to == 1 ? 0 : c];
     }
