@@ -38,14 +38,14 @@ static size_t decode(const unsigned char *c, size_t count, uint32_t *code) {
     return good ? bytes : 0;
 }
 
-/* Writes the inside of a string. escaped: a backslash begins an escape, which stays. */
-static void put(FILE *to, const char *text, size_t length, bool escaped) {
-    const unsigned char *c = (const unsigned char *)text, *end = c + length;
+/* Writes the inside of a string. */
+static void put(FILE *to, const char *text) {
+    const unsigned char *c = (const unsigned char *)text, *end = c + strlen(text);
     while (c < end) {
         uint32_t code = 0xfffd;
         const size_t bytes = decode(c, (size_t)(end - c), &code);
-        const bool plain = bytes == 1 && code >= 0x20 && code < 0x7f && strchr("<>&\"'", (int)code) == NULL;
-        if (plain && (code != '\\' || escaped))
+        const bool plain = bytes == 1 && code >= 0x20 && code < 0x7f && strchr("<>&\"'\\", (int)code) == NULL;
+        if (plain)
             fputc((int)code, to);
         else
             put_code(to, bytes != 0 ? code : 0xfffd);
@@ -53,15 +53,9 @@ static void put(FILE *to, const char *text, size_t length, bool escaped) {
     }
 }
 
-void report_put_escaped(FILE *to, const char *text, size_t length) {
-    fputc('"', to);
-    put(to, text, length, true);
-    fputc('"', to);
-}
-
 void report_put_text(FILE *to, const char *text) {
     fputc('"', to);
-    put(to, text, strlen(text), false);
+    put(to, text);
     fputc('"', to);
 }
 

@@ -158,3 +158,55 @@ double report_line_number(const report_line *line, const char *name) {
     const report_field *field = report_line_find(line, name);
     return field != NULL && field->kind == REPORT_NUMBER ? field->number : (double)NAN;
 }
+
+/* --- the text of a string --- */
+
+/* Reads the four digits of an escape. */
+static uint32_t unit_of(const char *digits) {
+    char text[5] = {0};
+    memcpy(text, digits, 4);
+    return (uint32_t)strtoul(text, NULL, 16);
+}
+
+/* Reads what is behind `\u`, and the second half of a surrogate pair with it. *at is behind it then. */
+static uint32_t take_code(const char **at, const char *end) {
+    const uint32_t high = unit_of(*at);
+    *at += 4;
+    if (high < 0xd800 || high > 0xdfff)
+        return high != 0 ? high : 0xfffd;
+    if (high > 0xdbff || end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u')
+        return 0xfffd;
+    const uint32_t low = unit_of(*at + 2);
+    if (low < 0xdc00 || low > 0xdfff)
+        return 0xfffd;
+    *at += 6;
+    return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+}
+
+/* Writes a character as UTF-8; returns what is behind it. */
+static char *put_code(char *to, uint32_t code) {
+    const uint32_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const uint8_t begins[] = {0, 0xc0, 0xe0, 0xf0};
+    *to++ = (char)(begins[more] | code >> 6 * more);
+    for (uint32_t i = more; i-- > 0;)
+        *to++ = (char)(0x80 | (code >> 6 * i & 0x3f));
+    return to;
+}
+
+void report_line_text(char *to, const report_field *field) {
+    static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
+    for (const char *at = field->text, *end = at + field->text_length; at < end;) {
+        if (*at != '\\') {
+            *to++ = *at++;
+            continue;
+        }
+        const char kind = at[1];
+        const char *letter = strchr(letters, kind);
+        at += 2;
+        if (kind == 'u')
+            to = put_code(to, take_code(&at, end));
+        else
+            *to++ = letter != NULL ? meant[letter - letters] : kind;
+    }
+    *to = 0;
+}

@@ -28,7 +28,7 @@ static void keep_head(report_log *log, const report_line *line) {
         memcpy(said->name, field->name, field->name_length);
         said->name[field->name_length] = 0;
         said->text = firn_host_allocate(field->text_length + 1);
-        memcpy(said->text, field->text, field->text_length);
+        report_line_text(said->text, field);
         log->head_count++;
     }
 }
@@ -92,11 +92,12 @@ static bool take_step_number(report_log *log, uint64_t step) {
     return true;
 }
 
+/* Keeps the error of a step; one that went well has none, so that of a step before is forgotten. */
 static void keep_error(report_log *log, const report_field *field) {
+    log->error[0] = 0;
     if (field == NULL || field->kind != REPORT_TEXT || field->text_length >= sizeof log->error)
         return;
-    memcpy(log->error, field->text, field->text_length);
-    log->error[field->text_length] = 0;
+    report_line_text(log->error, field);
 }
 
 /* Adds the value of a member that a log need not have. */
@@ -121,6 +122,13 @@ static bool take_step(report_log *log, const report_line *line, uint64_t step) {
     return true;
 }
 
+/* Seconds begin at 0 in each call of firn train. */
+static void take_elapsed(report_log *log, double elapsed) {
+    if (elapsed < log->elapsed)
+        log->elapsed_before += log->elapsed;
+    log->elapsed = elapsed;
+}
+
 /* Returns false if the line is damaged. */
 static bool take_json(report_log *log, const char *bytes, size_t count) {
     report_line line;
@@ -134,7 +142,8 @@ static bool take_json(report_log *log, const char *bytes, size_t count) {
     const double elapsed = report_line_number(&line, "elapsed");
     if (step == 0 || !(take_evaluation(log, &line, step) || take_step(log, &line, step)))
         return false;
-    log->elapsed = isfinite(elapsed) && elapsed > log->elapsed ? elapsed : log->elapsed;
+    if (isfinite(elapsed) && elapsed >= 0)
+        take_elapsed(log, elapsed);
     return true;
 }
 
@@ -331,18 +340,15 @@ void report_log_put(FILE *to, const report_log *log) {
         separator = ",";
         report_put_text(to, log->head[i].name);
         fputc(':', to);
-        report_put_escaped(to, log->head[i].text, strlen(log->head[i].text));
+        report_put_text(to, log->head[i].text);
     }
     fprintf(to, "},\"device\":%s,\"steps\":%llu,\"first\":%llu,\"last\":%llu,\"damaged\":%llu,\"notFinite\":%llu",
             log->device ? "true" : "false", (unsigned long long)log->steps, (unsigned long long)log->first_step,
             (unsigned long long)log->last_step, (unsigned long long)log->damaged,
             (unsigned long long)log->loss.not_finite);
     fputs(",\"elapsed\":", to);
-    report_put_number(to, log->elapsed, 9);
-    if (log->error[0] != 0) {
-        fputs(",\"error\":", to);
-        report_put_escaped(to, log->error, strlen(log->error));
-    }
+    report_put_number(to, log->elapsed_before + log->elapsed, 9);
+    report_put_member(to, "error", log->error[0] != 0 ? log->error : NULL);
     report_put_member(to, "digest", log->digest[0] != 0 ? log->digest : NULL);
     fprintf(to, ",\"every\":%llu", (unsigned long long)log->loss.width);
     put_series(to, "loss", &log->loss, 7);

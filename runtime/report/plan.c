@@ -184,6 +184,18 @@ static int by_step(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+size_t report_steps_around(uint64_t steps[3], uint64_t edge, uint64_t run) {
+    size_t count = 0;
+    if (edge >= run)
+        return 0;
+    if (edge > 0)
+        steps[count++] = edge - 1;
+    steps[count++] = edge;
+    if (run - edge > 1)
+        steps[count++] = edge + 1;
+    return count;
+}
+
 /* The optimizer steps at which schedules are drawn: evenly spaced ones, and those around the boundaries of their nodes.
  * Returns their number; the caller frees them. */
 static size_t steps_of(const report_plan *plan, uint64_t run, uint64_t **steps) {
@@ -195,11 +207,9 @@ static size_t steps_of(const report_plan *plan, uint64_t run, uint64_t **steps) 
         list[count++] = even == 1 ? 0 : (run - 1) / (even - 1) * i + (run - 1) % (even - 1) * i / (even - 1);
     for (uint32_t n = 0; n < nodes; n++) {
         const firn_fb_schedule_node node = firn_fb_plan_schedule_nodes_at(plan->plan, n);
-        const uint64_t edges[] = {node.start, node.total <= run ? node.start + node.total : run};
-        for (size_t e = 0; e < 2; e++)
-            for (uint64_t step = edges[e] > 0 ? edges[e] - 1 : 0; step <= edges[e] + 1; step++)
-                if (step < run)
-                    list[count++] = step;
+        const bool ends = node.start < run && node.total < run - node.start;
+        count += report_steps_around(list + count, node.start, run);
+        count += ends ? report_steps_around(list + count, node.start + node.total, run) : 0;
     }
     qsort(list, count, sizeof *list, by_step);
     for (size_t i = 0; i < count; i++)

@@ -17,8 +17,6 @@ struct cJSON;
 /* Writes a text as a string of JSON that may stand in a script of HTML: only ASCII, without < > and &. What is no UTF-8
  * becomes U+FFFD. */
 void report_put_text(FILE *to, const char *text);
-/* The same for the inside of a string of JSON that has been checked (line.c): its escapes stay. */
-void report_put_escaped(FILE *to, const char *text, size_t length);
 /* Writes a number with `digits` digits; null if it is not finite. */
 void report_put_number(FILE *to, double value, int digits);
 /* Writes `,"name":` and the text; nothing for NULL. */
@@ -48,6 +46,9 @@ typedef struct report_line {
 bool report_line_read(report_line *line, const char *bytes, size_t count);
 /* Returns the first member of this name, or NULL. */
 const report_field *report_line_find(const report_line *line, const char *name);
+/* Decodes the text of a field into `to`, which has at least text_length + 1 bytes: no text is longer than its escapes.
+ * A zero, and half of a surrogate pair, become U+FFFD; bytes that are no UTF-8 stay as they are. */
+void report_line_text(char *to, const report_field *field);
 /* Returns a number; NaN if there is no such member, or if it is null or of another kind. */
 double report_line_number(const report_line *line, const char *name);
 
@@ -95,7 +96,7 @@ typedef struct report_metric {
 /* A member of the first line, as text. */
 typedef struct report_said {
     char name[REPORT_NAME_BYTES];
-    char *text; /* allocated; the inside of a string of JSON */
+    char *text; /* allocated */
 } report_said;
 
 typedef struct report_log {
@@ -109,7 +110,8 @@ typedef struct report_log {
     uint64_t first_step, last_step, steps; /* steps 0: the log has none */
     uint64_t damaged;                      /* lines that are none of a log, and steps that do not ascend */
     uint64_t lines;
-    double elapsed;                /* seconds, of the last line that has them */
+    double elapsed;                /* seconds of its call, of the last line that has them */
+    double elapsed_before;         /* seconds of the calls before, which --resume went on from */
     char error[REPORT_NAME_BYTES]; /* of the last step, "" if it has none */
     char digest[65];               /* that a device printed last, or "" */
 } report_log;
@@ -151,6 +153,9 @@ typedef struct report_plan {
  * case; *plan may not be moved. */
 int report_plan_read(report_plan *plan, const cli_options *options);
 void report_plan_free(report_plan *plan);
+/* The steps before, at and behind the boundary of a node of a schedule that are in the run. Returns their number, which
+ * is 0 for a boundary at the end of the run or beyond it, however large. */
+size_t report_steps_around(uint64_t steps[3], uint64_t edge, uint64_t run);
 /* Writes what the plan is and does as an object. */
 void report_plan_put(FILE *to, const report_plan *plan);
 /* Writes its tensors, and the bytes of the arenas that are live in each op, as an object. */

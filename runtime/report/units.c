@@ -26,23 +26,21 @@ static const struct {
 enum { LOSSES = sizeof losses / sizeof *losses };
 
 typedef struct found_loss {
-    uint32_t kinds; /* how many different kinds of losses the plan adds */
+    uint32_t count; /* how many losses the plan adds, of one kind or of several */
     uint32_t kind;  /* index of the first */
     firn_fb_op op;  /* the first */
 } found_loss;
 
 static found_loss find(firn_fb_plan plan) {
-    bool seen[LOSSES] = {false};
     found_loss found = {0};
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
             const firn_fb_op op = firn_fb_phase_ops_at(phase, i);
             for (uint32_t kind = 0; kind < LOSSES; kind++) {
-                if (losses[kind].code != firn_fb_op_code(op) || seen[kind])
+                if (losses[kind].code != firn_fb_op_code(op))
                     continue;
-                seen[kind] = true;
-                if (found.kinds++ == 0) {
+                if (found.count++ == 0) {
                     found.kind = kind;
                     found.op = op;
                 }
@@ -115,9 +113,9 @@ static bool standardises_targets(firn_fb_plan plan) {
 
 report_unit report_unit_of(firn_fb_plan plan) {
     const found_loss found = find(plan);
-    if (found.kinds == 0)
+    if (found.count == 0)
         return (report_unit){"loss", ""};
-    if (found.kinds > 1)
+    if (found.count > 1)
         return (report_unit){"sum of losses", ""};
     report_unit unit = {losses[found.kind].loss, losses[found.kind].unit};
     if (losses[found.kind].of_classes)
@@ -138,7 +136,7 @@ void cli_loss_words(const cli_session *session, const char **loss, const char **
 double report_guess_of(firn_fb_plan plan) {
     const found_loss found = find(plan);
     firn_fb_input labels;
-    if (found.kinds != 1 || !losses[found.kind].of_classes || is_sum(found.op) || !find_labels(plan, &labels))
+    if (found.count != 1 || !losses[found.kind].of_classes || is_sum(found.op) || !find_labels(plan, &labels))
         return (double)NAN;
     if (firn_fb_op_code(found.op) == FIRN_OP_linear_cross_entropy)
         return log((double)firn_fb_op_integers_at(found.op, FIRN_LINEAR_CROSS_ENTROPY_CLASSES));

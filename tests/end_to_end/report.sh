@@ -142,14 +142,25 @@ holds "the whole lines are there" half.html 'd["runs"][0]["steps"] == 40 and d["
 } >"<script>bad.jsonl"
 expect "a hostile log" 0 "" "$FIRN" report "<script>bad.jsonl" -o bad.html
 holds "it is ASCII and has no tag of the log" bad.html 'text.count("<script") == 3 and "bad()<" not in text and "<!--" not in text' ascii
-holds "what can be read is there" bad.html 'd["runs"][0]["loss"] == [[4, 6, 11], [2, 2, 4]] and d["runs"][0]["notFinite"] == 2 and d["runs"][0]["error"] == "LOSS_NOT_FINITE" and d["runs"][0]["skipped"] == [[1], [1]]'
+holds "what can be read is there" bad.html 'd["runs"][0]["loss"] == [[4, 6, 11], [2, 2, 4]] and d["runs"][0]["notFinite"] == 2 and "error" not in d["runs"][0] and d["runs"][0]["skipped"] == [[1], [1]]'
 holds "what cannot is counted" bad.html 'd["runs"][0]["damaged"] == 13'
 expect "a hostile drawing" 0 "" "$FIRN" plot "<script>bad.jsonl" -o bad.svg
 python3 -c 'import xml.dom.minidom as x; x.parse("bad.svg")' || fail "the drawing of a hostile log is no XML"
+sed '1s/"model":"mlp"/"model":"my \\"best\\" caf\\u00e9"/; 1s/"loss_unit":"[^"]*"/"loss_unit":"\\u00b5 \\"s\\""/' run.jsonl >escaped.jsonl
+expect "escapes" 0 "" "$FIRN" report escaped.jsonl -o escaped.html
+holds "escapes are decoded" escaped.html '(d["runs"][0]["head"]["model"], d["runs"][0]["head"]["loss_unit"]) == ("my \"best\" caf\u00e9", "\u00b5 \"s\"")'
+expect "a drawing with escapes" 0 "" "$FIRN" plot escaped.jsonl -o escaped.svg
+python3 -c 'import xml.dom.minidom as x; t = x.parse("escaped.svg").toxml(); assert "my \"best\" caf\u00e9" in t.replace("&quot;", "\"") and "(\u00b5 \"s\")" in t.replace("&quot;", "\"")' 2>err || fail "the drawing shows escapes as they are"
 awk 'BEGIN { for (i = 1; i <= 200000; i++) print "{\"step\":" i ",\"loss\":" (i == 123457 ? 99.5 : i == 54321 ? -7 : 1) ",\"skipped\":" (i % 1000 ? "false" : "true") "}" }' >long.jsonl
 expect "a long log" 0 "" "$FIRN" report long.jsonl -o long.html
 holds "extremes stay" long.html '(lambda r: (r["loss"][0][r["loss"][1].index(99.5)], r["loss"][0][r["loss"][1].index(-7)], r["loss"][0][-1], sum(r["skipped"][1]), r["every"]) == (123457, 54321, 200000, 200, 128))(d["runs"][0])'
 [ "$(wc -c <long.html)" -lt 400000 ] || fail "a long log makes a large page"
+printf '{"step":1,"loss":1}\n{"step":2,"loss":1,"error":"LOSS_SCALE_FLOOR"}\n{"step":3,"loss":1}\n' >mended.jsonl
+sed '$d' mended.jsonl >stopped.jsonl
+expect "a log that goes on behind an error" 0 "" "$FIRN" report mended.jsonl -o mended.html
+expect "a log that ends with an error" 0 "" "$FIRN" report stopped.jsonl -o stopped.html
+holds "the error of the last step stays" stopped.html 'd["runs"][0]["error"] == "LOSS_SCALE_FLOOR"'
+holds "the error of a step before is forgotten" mended.html '"error" not in d["runs"][0]'
 printf '{"step":1,"loss":1}\n{"step":9007199254740992,"loss":2}\n' >far.jsonl
 expect "steps that are far apart" 0 "" "$FIRN" report far.jsonl -o far.html
 holds "both are there" far.html 'd["runs"][0]["loss"] == [[1, 9007199254740992], [1, 2]]'

@@ -91,6 +91,34 @@ TEST(all_else_is_refused) {
     assert_false(read(&line, many));
 }
 
+TEST(texts_of_a_line_are_decoded) {
+    static const struct {
+        const char *inside, *wanted;
+    } cases[] = {
+        {"", ""},
+        {"my \\\"best\\\" \\\\ \\/ run", "my \"best\" \\ / run"},
+        {"\\b\\f\\n\\r\\t", "\b\f\n\r\t"},
+        {"\\u0041\\u00e9\\u20AC", "A\xc3\xa9\xe2\x82\xac"},
+        {"\\ud83d\\ude00.", "\xf0\x9f\x98\x80."},
+        {"\\u0000", "\xef\xbf\xbd"},
+        {"\\ud83d", "\xef\xbf\xbd"}, /* half of a pair at the end */
+        {"\\ud83d\\u0041", "\xef\xbf\xbd"
+                           "A"}, /* and before another character */
+        {"\\ude00\\ud83d\\n", "\xef\xbf\xbd\xef\xbf\xbd\n"},
+        {"\xc3\xa9\xff", "\xc3\xa9\xff"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[80], text[80];
+        report_line line;
+        snprintf(json, sizeof json, "{\"a\":\"%s\"}", cases[i].inside);
+        assert_true(read(&line, json));
+        memset(text, 'x', sizeof text);
+        report_line_text(text, &line.fields[0]);
+        assert_string_equal(text, cases[i].wanted);
+        assert_int_equal(text[line.fields[0].text_length + 1], 'x');
+    }
+}
+
 /* --- values over the steps ---------------------------------------------------------------------------------------- */
 
 /* Writes what a series gives, as text that the caller frees. */
@@ -165,6 +193,31 @@ TEST(smoothing_is_a_mean_of_neighbours) {
     assert_true(fabs(report_series_smooth(&series, 100) - (4 * 1 + 3 * 3) / 7.0) < 1e-12); /* steps 98 to 104 */
     assert_true(fabs(report_series_smooth(&series, 300) - 2) < 1e-12);
     report_series_free(&series);
+}
+
+/* --- schedules ---------------------------------------------------------------------------------------------------- */
+
+TEST(boundaries_of_schedules_stay_in_the_run) {
+    static const struct {
+        uint64_t edge, run;
+        size_t count;
+        uint64_t first;
+    } cases[] = {{0, 10, 2, 0},
+                 {1, 10, 3, 0},
+                 {8, 10, 3, 7},
+                 {9, 10, 2, 8},
+                 {10, 10, 0, 0},
+                 {0, 1, 1, 0},
+                 {0, 0, 0, 0},
+                 {UINT64_MAX - 1, 10, 0, 0}, /* its step behind would be beyond 64 bits */
+                 {UINT64_MAX, UINT64_MAX, 0, 0},
+                 {UINT64_MAX - 1, UINT64_MAX, 2, UINT64_MAX - 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t steps[3];
+        assert_int_equal(report_steps_around(steps, cases[i].edge, cases[i].run), cases[i].count);
+        for (size_t k = 0; k < cases[i].count; k++)
+            assert_true(steps[k] == cases[i].first + k && steps[k] < cases[i].run);
+    }
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
