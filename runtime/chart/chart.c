@@ -8,6 +8,10 @@
 
 enum { LEFT = 84, TOP = 44, WIDTH = 660, HEIGHT = 300, GAP = 44, BOTTOM = 48, LEGEND = 236, LINES = 4, STYLES = 8 };
 
+/* Of a legend: the height of a line, the room of a sample and of margins, and what a character of a name takes. No path
+ * has more than NAME_MOST characters. */
+enum { LINE = 18, SAMPLE = 62, CHARACTER = 7, NAME_MOST = 4096 };
+
 /* Colours that are told apart in both schemes, and by people who see no red or green; dashes tell curves apart without
  * any. */
 static const char *const colours[STYLES] = {"#1f6fb4", "#c8591b", "#3a8f46", "#9a5cc6",
@@ -91,21 +95,31 @@ static void put_number(FILE *to, double value) {
     fprintf(to, value == floor(value) && fabs(value) < 1e9 ? "%.0f" : "%.4g", value);
 }
 
-static void put_axes(FILE *to, const firn_chart_panel *panel, range x, range y, int top, bool last) {
+static void put_axes(FILE *to, const firn_chart_panel *panel, range y, int top) {
     fprintf(to, "<text x=\"%d\" y=\"%d\" class=\"t\">", LEFT, top - 10);
     put_text(to, panel->title);
     fputs("</text>\n", to);
     for (int i = 0; i <= LINES; i++) {
-        const int down = top + HEIGHT - i * HEIGHT / LINES, across = LEFT + i * WIDTH / LINES;
+        const int down = top + HEIGHT - i * HEIGHT / LINES;
         fprintf(to, "<path class=\"g\" d=\"M%d %dH%d\"/>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT, down,
                 LEFT + WIDTH, LEFT - 6, down + 4);
         put_number(to, y.low + (y.high - y.low) * i / LINES);
         fputs("</text>\n", to);
-        if (!last)
+    }
+}
+
+/* Labels the horizontal axis at whole numbers, each of them once and where it lies. */
+static void put_ticks(FILE *to, range x, int top) {
+    double before = -HUGE_VAL;
+    for (int i = 0; i <= LINES; i++) {
+        const double tick = round(x.low + (x.high - x.low) * i / LINES);
+        if (tick < x.low || tick > x.high || tick <= before)
             continue;
-        fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", across, top + HEIGHT + 18);
-        put_number(to, round(x.low + (x.high - x.low) * i / LINES));
+        fprintf(to, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", place(x, tick, LEFT, WIDTH),
+                top + HEIGHT + 18);
+        put_number(to, tick);
         fputs("</text>\n", to);
+        before = tick;
     }
 }
 
@@ -132,7 +146,7 @@ static void put_dots(FILE *to, const firn_chart_curve *curve, range x, range y, 
 
 /* The line of a curve in the legend, which has a sample of it and its name. */
 static void put_legend(FILE *to, const firn_chart_curve *curve, int line, int top) {
-    const int left = LEFT + WIDTH + 18, y = top + 8 + 18 * line;
+    const int left = LEFT + WIDTH + 18, y = top + 8 + LINE * line;
     const char *colour = colours[curve->style % STYLES];
     if (curve->form == FIRN_CHART_DOTS)
         fprintf(to, "<circle cx=\"%d\" cy=\"%d\" r=\"3.2\" class=\"d\" stroke=\"%s\"/>\n", left + 12, y, colour);
@@ -146,10 +160,39 @@ static void put_legend(FILE *to, const firn_chart_curve *curve, int line, int to
     fputs("</text>\n", to);
 }
 
+static int lines_of(const firn_chart_panel *panel) {
+    int lines = 0;
+    for (size_t c = 0; c < panel->count; c++)
+        lines += panel->curves[c].name != NULL;
+    return lines;
+}
+
+/* The height of a panel: that of its axes, or of its legend. */
+static int height_of(const firn_chart_panel *panel) {
+    const int legend = LINE * lines_of(panel);
+    return legend > HEIGHT ? legend : HEIGHT;
+}
+
+/* The width of all legends: as the longest name needs. */
+static int legend_of(const firn_chart_panel *panels, size_t count) {
+    size_t most = 0;
+    for (size_t p = 0; p < count; p++)
+        for (size_t c = 0; c < panels[p].count; c++) {
+            size_t characters = 0;
+            for (const char *at = panels[p].curves[c].name; at != NULL && *at != 0; at++)
+                characters += ((unsigned char)*at & 0xc0) != 0x80;
+            most = characters > most ? characters : most;
+        }
+    const int wanted = SAMPLE + (int)(most < NAME_MOST ? most : NAME_MOST) * CHARACTER;
+    return wanted > LEGEND ? wanted : LEGEND;
+}
+
 static void put_panel(FILE *to, const firn_chart_panel *panel, range x, int top, bool last) {
     const range y = range_of_y(panel);
     int line = 0;
-    put_axes(to, panel, x, y, top, last);
+    put_axes(to, panel, y, top);
+    if (last)
+        put_ticks(to, x, top);
     for (size_t c = 0; c < panel->count; c++) {
         if (panel->curves[c].form == FIRN_CHART_DOTS)
             put_dots(to, &panel->curves[c], x, y, top);
@@ -162,11 +205,14 @@ static void put_panel(FILE *to, const firn_chart_panel *panel, range x, int top,
 
 void firn_chart_write(FILE *to, const char *title, const char *axis, const firn_chart_panel *panels, size_t count) {
     const range x = range_of_x(panels, count);
-    const int height = TOP + (int)count * (HEIGHT + GAP) + BOTTOM;
+    const int width = LEFT + WIDTH + legend_of(panels, count);
+    int top = TOP + 12, height = TOP + BOTTOM;
+    for (size_t p = 0; p < count; p++)
+        height += height_of(&panels[p]) + GAP;
     fprintf(to,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
             "font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
-            LEFT + WIDTH + LEGEND, height, LEFT + WIDTH + LEGEND, height);
+            width, height, width, height);
     put_text(to, title);
     fputs(
         "</"
@@ -177,9 +223,11 @@ void firn_chart_write(FILE *to, const char *title, const char *axis, const firn_
     fprintf(to, "<text x=\"%d\" y=\"20\" class=\"t\" font-size=\"14\">", LEFT);
     put_text(to, title);
     fputs("</text>\n", to);
-    for (size_t p = 0; p < count; p++)
-        put_panel(to, &panels[p], x, TOP + 12 + (int)p * (HEIGHT + GAP), p + 1 == count);
-    fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", LEFT + WIDTH / 2, height - 12);
+    for (size_t p = 0; p < count; p++) {
+        put_panel(to, &panels[p], x, top, p + 1 == count);
+        top += p + 1 == count ? HEIGHT : height_of(&panels[p]) + GAP;
+    }
+    fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", LEFT + WIDTH / 2, top + GAP + BOTTOM - 24);
     put_text(to, axis);
     fputs("</text>\n</svg>\n", to);
 }

@@ -288,7 +288,7 @@ int cli_profile_begin(cli_profile *profile, cli_session *session);
 /* Call them before and after each step. done: the step ran to its end. */
 void cli_profile_begin_step(cli_profile *profile);
 void cli_profile_end_step(cli_profile *profile, bool done, bool skipped);
-/* Writes the times, if a step was measured. Returns CLI_OK or, after a message, CLI_FILE. */
+/* Writes the times, if a step was measured, and notes it if none of those that ran could be. Returns CLI_OK or, after a message, CLI_FILE. */
 int cli_profile_write(const cli_profile *profile);
 void cli_profile_end(cli_profile *profile);
 

@@ -967,6 +967,8 @@ static int check(const cli_options *options, unsigned command, const char *opera
         return usage(options->command, "needs a ", operand);
     if ((command & (DATA | REPORT)) != 0 && (options->file != NULL) != (options->key_count != 0))
         return usage(options->command, "needs ", options->file != NULL ? "--pub with --plan" : "--plan with --pub");
+    if (command == REPORT && options->profile != NULL && options->file == NULL)
+        return usage(options->command, "needs --plan with ", "--profile");
     for (size_t i = 0; i < KNOWN; i++)
         if ((known[i].needed & command) != 0 && !is_given(options, known[i].id))
             return usage(options->command, "needs ", known[i].words.name);

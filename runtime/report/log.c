@@ -245,7 +245,7 @@ static int refuse(const report_log *log) {
 }
 
 int report_log_read(report_log *log, const char *path, uint32_t most) {
-    *log = (report_log){.path = path};
+    *log = (report_log){.path = path, .name = path};
     report_series *series[] = {&log->loss, &log->rate, &log->scale, &log->norm, &log->seconds, &log->skipped};
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
         report_series_begin(series[i], most);
@@ -324,15 +324,10 @@ static void put_metrics(FILE *to, const report_log *log) {
     fputc(']', to);
 }
 
-static const char *name_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 void report_log_put(FILE *to, const report_log *log) {
     const char *separator = "";
     fputs("{\"name\":", to);
-    report_put_text(to, name_of(log->path));
+    report_put_text(to, log->name);
     report_put_member(to, "path", log->path);
     fputs(",\"head\":{", to);
     for (uint32_t i = 0; i < log->head_count; i++) {
@@ -342,9 +337,11 @@ void report_log_put(FILE *to, const report_log *log) {
         fputc(':', to);
         report_put_text(to, log->head[i].text);
     }
-    fprintf(to, "},\"device\":%s,\"steps\":%llu,\"first\":%llu,\"last\":%llu,\"damaged\":%llu,\"notFinite\":%llu",
-            log->device ? "true" : "false", (unsigned long long)log->steps, (unsigned long long)log->first_step,
-            (unsigned long long)log->last_step, (unsigned long long)log->damaged,
+    fprintf(to,
+            "},\"device\":%s,\"otherPlan\":%s,\"steps\":%llu,\"first\":%llu,\"last\":%llu,\"damaged\":%llu,"
+            "\"notFinite\":%llu",
+            log->device ? "true" : "false", log->other_plan ? "true" : "false", (unsigned long long)log->steps,
+            (unsigned long long)log->first_step, (unsigned long long)log->last_step, (unsigned long long)log->damaged,
             (unsigned long long)log->loss.not_finite);
     fputs(",\"elapsed\":", to);
     report_put_number(to, log->elapsed_before + log->elapsed, 9);
@@ -354,9 +351,9 @@ void report_log_put(FILE *to, const report_log *log) {
     put_series(to, "loss", &log->loss, 7);
     if (log->loss.count != 0) {
         fputs(",\"smooth\":", to);
-        report_series_put_means(to, &log->loss, true, 7);
+        report_series_put_smooth(to, &log->loss, 7);
         fputs(",\"mean\":", to); /* differences of runs are paired by it */
-        report_series_put_means(to, &log->loss, false, 7);
+        report_series_put_means(to, &log->loss, 7);
     }
     put_series(to, "rate", &log->rate, 7);
     put_series(to, "scale", &log->scale, 7);

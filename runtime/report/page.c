@@ -8,11 +8,11 @@
 
 #include "runtime/report/report.h"
 
-enum { RUNS_MAX = 32, BUCKETS_ONE = 2048, BUCKETS_ALL = 4096, BUCKETS_LEAST = 128 };
+enum { BUCKETS_ONE = 2048, BUCKETS_ALL = 4096, BUCKETS_LEAST = 128 };
 
 typedef struct page {
     const cli_options *options;
-    report_log runs[RUNS_MAX];
+    report_log runs[REPORT_RUNS_MAX];
     uint32_t run_count;
     report_plan plan;
     report_profile profile;
@@ -23,22 +23,23 @@ typedef struct page {
 
 /* --- reading --- */
 
-/* Notes that the plan is not that of a log. */
-static void compare_plan(const page *p) {
+/* Marks the logs of another plan, and notes them. */
+static void compare_plan(page *p) {
     char hash[65];
     cli_hex(hash, p->plan.info.run_hash);
-    for (uint32_t i = 0; i < p->run_count && !p->options->quiet; i++) {
+    for (uint32_t i = 0; i < p->run_count; i++) {
         const char *said = report_log_said(&p->runs[i], "run_hash");
-        if (said != NULL && strcmp(said, hash) != 0)
+        p->runs[i].other_plan = said != NULL && strcmp(said, hash) != 0;
+        if (p->runs[i].other_plan && !p->options->quiet)
             firn_host_note("%s is the log of another plan than %s, by its run hash", p->runs[i].path, p->options->file);
     }
 }
 
 static int read_runs(page *p) {
     const cli_options *options = p->options;
-    if (options->data_count > RUNS_MAX) {
+    if (options->data_count > REPORT_RUNS_MAX) {
         firn_host_fail("report", "gets %lu logs, and a page shows at most %d; give fewer",
-                       (unsigned long)options->data_count, RUNS_MAX);
+                       (unsigned long)options->data_count, REPORT_RUNS_MAX);
         return CLI_USAGE;
     }
     const uint32_t share = options->data_count == 0 ? 0 : BUCKETS_ALL / options->data_count;
@@ -46,6 +47,8 @@ static int read_runs(page *p) {
     int status = CLI_OK;
     for (uint32_t i = 0; status == CLI_OK && i < options->data_count; i++)
         status = report_log_read(&p->runs[p->run_count++], options->data[i], most);
+    if (status == CLI_OK)
+        report_logs_name(p->runs, p->run_count);
     return status;
 }
 

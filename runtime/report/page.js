@@ -30,11 +30,16 @@ function draw(tag, attributes, text) {
 }
 
 const whole = number => Math.round(number).toLocaleString("en-US");
+// A number with so many digits; one with more of them before its point is whole.
+function precise(number, digits) {
+    const text = number.toPrecision(digits);
+    return text.includes("e") && Math.abs(number) >= 1 ? whole(number) : text;
+}
 function real(number, digits = 4) {
     if (number === null || number === undefined || Number.isNaN(number)) return "not a finite number";
     if (Number.isInteger(number) && Math.abs(number) < 1e6) return whole(number);
     const size = Math.abs(number);
-    return size !== 0 && (size < 1e-3 || size >= 1e6) ? number.toExponential(digits - 2) : number.toPrecision(digits);
+    return size !== 0 && (size < 1e-3 || size >= 1e6) ? number.toExponential(Math.max(1, digits - 2)) : precise(number, digits);
 }
 // A number of an axis, without zeros at its end.
 function short(number) {
@@ -43,12 +48,12 @@ function short(number) {
 }
 function counted(number) {
     const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
-    for (const [size, word] of units) if (number >= size) return (number / size).toPrecision(3) + " " + word;
+    for (const [size, word] of units) if (number >= size) return precise(number / size, 3) + " " + word;
     return whole(number);
 }
 function bytes(number) {
     const units = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
-    for (const [size, word] of units) if (number >= size) return (number / size).toPrecision(3) + " " + word;
+    for (const [size, word] of units) if (number >= size) return precise(number / size, 3) + " " + word;
     return whole(number) + " B";
 }
 function duration(seconds) {
@@ -60,9 +65,18 @@ const plural = (number, word) => whole(number) + " " + word + (number === 1 ? ""
 const last = list => list[list.length - 1];
 const said = (run, name) => run.head[name] === undefined || run.head[name] === "" ? null : run.head[name];
 
-const unit = plan ? plan.unit : said(first, "loss_unit") || "";
-const lossName = plan ? plan.lossName : said(first, "loss_name") || "loss";
-const withUnit = unit ? " " + unit : "";
+// The plan that a run is judged by; null: the page has none, or that of another run.
+const planOf = run => run.otherPlan ? null : plan;
+// What the loss of a run is and is measured in. known: its log or its plan says so.
+function lossOf(run) {
+    const own = planOf(run), name = own ? own.lossName : said(run, "loss_name");
+    return {name: name || "loss", unit: (own ? own.unit : said(run, "loss_unit")) || "", known: Boolean(name)};
+}
+// Whether the losses of two runs can be drawn over one another and subtracted.
+function alike(a, b) {
+    const one = lossOf(a), other = lossOf(b);
+    return !one.known || !other.known || one.name === other.name && one.unit === other.unit;
+}
 
 function section(id, title, ...children) {
     const block = make("section", {id}, make("h2", {}, title), children);
@@ -255,13 +269,12 @@ function spread(values) {
 }
 
 function learned(run) {
-    const lines = [];
+    const lines = [], own = planOf(run), {name: lossName, unit} = lossOf(run), withUnit = unit ? " " + unit : "";
     if (!run.loss) return {verdict: run === noRun ? "It has not run yet." : "It has no step to judge.", tone: "", lines:
-        plan && plan.guess ? ["guessing every class alike has " + lossName + " " + real(plan.guess) + withUnit] : []};
+        own && own.guess ? ["guessing every class alike has " + lossName + " " + real(own.guess) + withUnit] : []};
     const begin = run.smooth[1][0], end = final(run), values = run.mean[1].filter(value => value !== null);
-    lines.push(lossName + ": " + real(run.loss[1][0]) + " at step " + whole(run.first) + ", " + real(end) + withUnit +
-        " at the end (smoothed)");
-    if (plan && plan.guess) lines.push("guessing every class alike has " + real(plan.guess));
+    lines.push(lossName + ": " + real(begin) + " at the beginning, " + real(end) + withUnit + " at the end (smoothed)");
+    if (own && own.guess) lines.push("guessing every class alike has " + real(own.guess));
     // The first tenth of the run against the last one, beside the noise of both.
     const tenth = Math.max(2, Math.round(values.length / 10)), early = spread(values.slice(0, tenth)), late = spread(values.slice(-tenth));
     const fall = early.mean - late.mean, noise = 2 * Math.hypot(early.error, late.error);
@@ -275,17 +288,17 @@ function learned(run) {
     } else if (!(fall > noise && fall >= 0.01 * Math.abs(early.mean))) {
         tone = "doubt";
         verdict = "Not so far: its change is within the noise of the steps.";
-    } else if (plan && plan.guess && end > plan.guess) {
+    } else if (own && own.guess && end > own.guess) {
         tone = "doubt";
         verdict = "The loss fell, and is above that of guessing.";
     }
     for (const metric of run.metrics) {
         const found = best(metric);
         if (!found) continue;
-        lines.push("held out: " + metric.name.replace(/_/g, " ") + " " + real(found.last.y, 5) + (found.best.x === found.last.x
+        lines.push("held out: " + metric.name.replace(/_/g, " ") + " " + real(found.last.y, 5) + (found.best.y === found.last.y
             ? ", the best of " + plural(found.count, "evaluation") : "; the best was " + real(found.best.y, 5) + " after step " +
             whole(found.best.x)));
-        if (found.best.x !== found.last.x && tone === "good") {
+        if (found.best.y !== found.last.y && tone === "good") {
             tone = "doubt";
             verdict += " Validation was better before.";
         }
@@ -295,7 +308,7 @@ function learned(run) {
 }
 
 function healthy(run) {
-    const lines = [], skipped = skippedOf(run), wanted = plan ? plan.steps : Number(said(run, "steps") || 0);
+    const lines = [], skipped = skippedOf(run), wanted = planOf(run) ? plan.steps : Number(said(run, "steps") || 0);
     if (!run.steps) return {verdict: "There is no step to judge.", tone: "", lines: wanted ? ["the plan has " + whole(wanted) + " steps"] : []};
     let worst = 0;
     const note = (grade, text) => { worst = Math.max(worst, grade); lines.push((grade === 2 ? "fault: " : grade === 1 ? "look: " : "") + text); };
@@ -318,20 +331,20 @@ function healthy(run) {
 }
 
 function what(run) {
-    const model = plan ? plan.model : said(run, "model"), parameters = plan ? plan.parameters : said(run, "parameters");
-    const lines = [];
-    if (parameters) lines.push(whole(Number(parameters)) + " parameters" + (plan ? ", " + (plan.half ? "mixed precision with " + plan.half
+    const own = planOf(run), model = own ? own.model : said(run, "model"), parameters = own ? own.parameters : said(run, "parameters");
+    const lines = [], {unit} = lossOf(run);
+    if (parameters) lines.push(whole(Number(parameters)) + " parameters" + (own ? ", " + (own.half ? "mixed precision with " + own.half
         : "float32") : ""));
-    const perStep = plan ? plan.samples * plan.microBatches : Number(said(run, "samples_per_step") || 0);
-    if (perStep) lines.push(plural(perStep, "sample") + " in a step" + (plan && plan.window > 1 ? ", of " + (plan.window - 1) +
+    const perStep = own ? own.samples * own.microBatches : Number(said(run, "samples_per_step") || 0);
+    if (perStep) lines.push(plural(perStep, "sample") + " in a step" + (own && own.window > 1 ? ", of " + (own.window - 1) +
         (unit === "nats per byte" ? " bytes" : " tokens") : ""));
-    if (plan) lines.push(bytes(plan.memory.regions.reduce((sum, region) => sum + region[1], 0)) + " of memory");
-    const target = plan ? plan.target : said(run, "target");
+    if (own) lines.push(bytes(own.memory.regions.reduce((sum, region) => sum + region[1], 0)) + " of memory");
+    const target = own ? own.target : said(run, "target");
     if (target) lines.push("target " + target + (said(run, "kernels") ? ", kernels " + said(run, "kernels") : ""));
-    if (run.elapsed) lines.push("took " + duration(run.elapsed) + " on this machine" );
-    const hash = plan ? plan.planHash : said(run, "plan_hash");
+    if (run.elapsed) lines.push("took " + duration(run.elapsed) + " in all calls");
+    const hash = own ? own.planHash : said(run, "plan_hash");
     if (hash) lines.push(make("span", {}, "plan ", make("code", {}, hash.slice(0, 16) + "\u2026"),
-        plan && plan.key ? ", signature verified" : ""));
+        own && own.key ? ", signature verified" : ""));
     return {verdict: (model || run.name) + (run.device ? ", rows of a device" : ""), tone: "", lines};
 }
 
@@ -341,12 +354,15 @@ function card(question, {verdict, tone, lines}) {
 }
 
 function showHead() {
-    const model = plan ? plan.model : said(first, "model"), name = model || first.name;
+    const own = planOf(first), model = own ? own.model : said(first, "model"), name = model || first.name;
     document.title = name + " - Firn report";
     page.append(make("header", {className: "top"}, make("h1", {}, name + (runs.length > 1 ? ": " + runs.length + " runs" : "")),
         make("span", {className: "quiet"}, runs.map(run => run.name).join(", "))));
     page.append(make("div", {className: "cards"}, card("Did it learn?", learned(first)), card("Is it healthy?", healthy(first)),
         card("What is it?", what(first))));
+    const others = runs.filter(run => run.otherPlan).map(run => run.name);
+    if (others.length) page.append(make("p", {className: "bad"}, "The plan " + plan.path + " is not that of " + others.join(", ") +
+        ", by its run hash. The answers do not use it for " + (others.length > 1 ? "them" : "it") + "; schedules, ops, memory and precision below are those of the plan."));
     if (runs.length > 1) page.append(make("p", {className: "quiet"}, "The answers are those of " + first.name + "; the table of runs has the others."));
 }
 
@@ -354,10 +370,11 @@ function showHead() {
 
 const isRow = run => run.loss && run.loss[1].length;
 
-function showLoss() {
-    const curves = [];
+// The losses of the runs whose loss is that of one of them.
+function lossFigure(of) {
+    const curves = [], {name: lossName, unit} = lossOf(of);
     runs.forEach((run, i) => {
-        if (!isRow(run)) return;
+        if (!isRow(run) || !alike(run, of)) return;
         const name = runs.length > 1 ? run.name : "training";
         curves.push({label: name + ", each step", data: points(run.loss), run: i, faint: true});
         curves.push({label: name + (runs.length > 1 ? "" : ", smoothed"), data: points(run.smooth), run: i});
@@ -370,8 +387,14 @@ function showLoss() {
         if (skippedOf(run)) curves.push({label: (runs.length > 1 ? name + ", " : "") + "skipped steps", run: runs.length > 1 ? i : 5, dots: true, loose: true,
             data: run.skipped[0].map(x => ({x, y: Math.min(...run.loss[1].filter(y => y !== null))}))});
     });
-    const chart = figure(lossName[0].toUpperCase() + lossName.slice(1) + (unit ? ", " + unit : ""), curves, {y: unit || lossName, logarithmic: true});
-    if (chart) section("loss", "Loss", chart, make("p", {className: "quiet"}, first.every > 1 ? "Of each " + whole(first.every) +
+    return figure(lossName[0].toUpperCase() + lossName.slice(1) + (unit ? ", " + unit : ""), curves, {y: unit || lossName, logarithmic: true});
+}
+
+function showLoss() {
+    const kinds = [first];
+    for (const run of runs) if (isRow(run) && !kinds.some(kind => alike(kind, run))) kinds.push(run);
+    const shown = kinds.map(lossFigure).filter(one => one);
+    if (shown.length) section("loss", "Loss", shown, make("p", {className: "quiet"}, first.every > 1 ? "Of each " + whole(first.every) +
         " steps the least and the greatest loss are drawn, so that no extreme is lost. " : "", "The smoothed line is the mean over 2 % of the run."));
 }
 
@@ -406,12 +429,26 @@ function showOthers() {
 const student = n => [0, 0, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093][n] || 2.086;
 
-// The differences of a run to the first one at the same steps.
-function differences(run) {
-    if (!first.mean || !run.mean || first.every !== run.every) return [];
-    const of = new Map(first.mean[0].map((step, i) => [step, first.mean[1][i]]));
-    return run.mean[0].map((step, i) => ({x: step, y: of.has(step) && of.get(step) !== null && run.mean[1][i] !== null
-        ? run.mean[1][i] - of.get(step) : null})).filter(({y}) => y !== null);
+// The sums of a run's losses in buckets of `width` steps, of which the first begins at step 1. width: that of the run's
+// own buckets, or a larger power of two.
+function widened(run, width) {
+    const buckets = new Map();
+    run.mean[0].forEach((step, i) => {
+        const at = Math.floor((step - 1) / width), before = buckets.get(at) || {sum: 0, count: 0}, count = run.mean[2][i];
+        if (run.mean[1][i] !== null) buckets.set(at, {step, sum: before.sum + count * run.mean[1][i], count: before.count + count});
+    });
+    return buckets;
+}
+
+// The differences of a run to another one at the same steps. A bucket in which one of them lacks steps has none.
+function differences(run, to = first) {
+    if (!to.mean || !run.mean) return [];
+    const width = Math.max(to.every, run.every), of = widened(to, width), list = [];
+    for (const [at, {step, sum, count}] of widened(run, width)) {
+        const other = of.get(at);
+        if (other && other.step === step && other.count === count) list.push({x: step, y: (sum - other.sum) / count});
+    }
+    return list;
 }
 
 // The mean of the last quarter with its interval, from the means of up to 20 stretches of it: neighbouring steps are alike.
@@ -437,17 +474,20 @@ function smoothed(list) {
 }
 
 function showRuns() {
+    const mixed = runs.some(run => !alike(run, first));
     const lasting = runs.map(run => {
         const metric = run.metrics[0], found = metric ? best(metric) : null;
-        return [run.name, run.steps ? whole(run.last) : "-", final(run) !== null ? real(final(run), 5) : "-",
+        return [run.name, run.steps ? whole(run.last) : "-", final(run) !== null ? real(final(run), 5) + (mixed ? " " + lossOf(run).unit : "") : "-",
             found ? metric.name.replace(/_/g, " ") + " " + real(found.best.y, 5) + " after " + whole(found.best.x) : "-",
             whole(skippedOf(run)), whole(run.damaged), run.elapsed ? duration(run.elapsed) : "-"];
     });
     if (runs.length < 2) return;
-    const curves = [], rows = [];
+    const curves = [], rows = [], {unit} = lossOf(first);
     runs.forEach((run, i) => {
         if (run === first) return;
-        const list = differences(run), found = interval(list);
+        const list = alike(run, first) ? differences(run) : [], found = interval(list), loss = lossOf(run);
+        if (!found) rows.push([run.name, "-", "-", !alike(run, first) ? "not compared: its loss is " + [loss.name, loss.unit].filter(word => word).join(" in ")
+            : "not compared: " + (list.length ? "only " + plural(list.length, "pair") + " of losses with " + first.name : "no steps in common with " + first.name)]);
         if (list.length) curves.push({label: run.name, data: smoothed(list), run: i});
         if (found) rows.push([run.name, real(found.mean, 3), "\u00b1 " + real(found.half, 2), Math.abs(found.mean) <= found.half
             ? "none that this shows" : found.mean < 0 ? "lower loss than " + first.name : "higher loss than " + first.name]);
@@ -727,7 +767,7 @@ function showIdentity() {
         if (plan.mode === "train") lines.push("firn train " + quoted(plan.path) + " --pub " + quoted(key) + " --data DATA --checkpoint again.ckpt --log again.jsonl");
         lines.push(["firn report again.jsonl", ...runs.filter(run => !run.device).map(run => quoted(run.path))].join(" ") + " --plan " + quoted(plan.path) + " --pub " + quoted(key) + " -o again.html");
     }
-    const hash = said(first, "data_sha256");
+    const hash = first.otherPlan ? null : said(first, "data_sha256");
     section("identity", "What ran, and how to run it again", blocks, lines.length ? make("pre", {}, lines.join("\n")) : null,
         hash ? make("p", {}, "The data are those whose list of files has SHA-256 ", make("code", {}, hash), ". The log of another run with the same plan and data has the same losses, bit for bit, on any machine.") : null,
         make("p", {className: "quiet"}, "Made by firn report " + data.firn + ", with Chart.js " + Chart.version + "."));
@@ -753,5 +793,5 @@ if (data.confusion) showConfusion();
 showIdentity();
 showLinks();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach(paint));
-window.firnReport = {charts, point};
+window.firnReport = {charts, point, real, bytes, counted, duration, best, learned, healthy, what, differences, interval};
 })();

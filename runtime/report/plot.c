@@ -6,10 +6,10 @@
 #include "runtime/chart/chart.h"
 #include "runtime/report/report.h"
 
-enum { RUNS_MAX = 32, BUCKETS = 1024 };
+enum { BUCKETS = 1024 };
 
 typedef struct plot {
-    report_log runs[RUNS_MAX];
+    report_log runs[REPORT_RUNS_MAX];
     uint32_t run_count;
     char title[300], unit[200]; /* of the loss */
 } plot;
@@ -58,25 +58,20 @@ static firn_chart_curve named(firn_chart_curve curve, const char *name, firn_cha
     return curve;
 }
 
-static const char *name_of(const report_log *log) {
-    const char *slash = strrchr(log->path, '/');
-    return slash != NULL ? slash + 1 : log->path;
-}
-
-/* Draws the losses of all runs in one panel, and the rates in another. Evaluations that are losses or perplexities of
- * another scale have panels of their own, by name. */
+/* Draws the losses of all runs in one panel, the rates in another, and each metric of evaluations in one of its own. */
 static void put(FILE *to, const void *what) {
     const plot *p = what;
-    static firn_chart_curve losses[2 * RUNS_MAX], rates[RUNS_MAX], scores[REPORT_METRICS_MAX][RUNS_MAX];
+    static firn_chart_curve losses[2 * REPORT_RUNS_MAX], rates[REPORT_RUNS_MAX],
+        scores[REPORT_METRICS_MAX][REPORT_RUNS_MAX];
     const char *names[REPORT_METRICS_MAX];
     size_t score_counts[REPORT_METRICS_MAX] = {0}, loss_count = 0, rate_count = 0, metrics = 0, panels = 0;
     firn_chart_panel list[2 + REPORT_METRICS_MAX];
     for (uint32_t i = 0; i < p->run_count; i++) {
         const report_log *run = &p->runs[i];
         losses[loss_count++] = named(raw(&run->loss), NULL, FIRN_CHART_FAINT, i);
-        losses[loss_count++] = named(smoothed(&run->loss), name_of(run), FIRN_CHART_LINE, i);
+        losses[loss_count++] = named(smoothed(&run->loss), run->name, FIRN_CHART_LINE, i);
         if (run->rate.count != 0)
-            rates[rate_count++] = named(raw(&run->rate), name_of(run), FIRN_CHART_LINE, i);
+            rates[rate_count++] = named(raw(&run->rate), run->name, FIRN_CHART_LINE, i);
         for (uint32_t m = 0; m < run->metric_count; m++) {
             size_t k = 0;
             while (k < metrics && strcmp(names[k], run->metrics[m].name) != 0)
@@ -85,7 +80,7 @@ static void put(FILE *to, const void *what) {
                 continue;
             if (k == metrics)
                 names[metrics++] = run->metrics[m].name;
-            scores[k][score_counts[k]++] = named(raw(&run->metrics[m].values), name_of(run), FIRN_CHART_DOTS, i);
+            scores[k][score_counts[k]++] = named(raw(&run->metrics[m].values), run->name, FIRN_CHART_DOTS, i);
         }
     }
     list[panels++] = (firn_chart_panel){.title = p->unit, .curves = losses, .count = loss_count};
@@ -108,7 +103,7 @@ static void name_plot(plot *p) {
         loss = loss != NULL ? loss : report_log_said(&p->runs[i], "loss_name");
         unit = unit != NULL ? unit : report_log_said(&p->runs[i], "loss_unit");
     }
-    snprintf(p->title, sizeof p->title, "training of %s", model != NULL ? model : name_of(&p->runs[0]));
+    snprintf(p->title, sizeof p->title, "training of %s", model != NULL ? model : p->runs[0].name);
     snprintf(p->unit, sizeof p->unit, "%s%s%s%s, each step and smoothed", loss != NULL ? loss : "loss",
              unit != NULL && *unit != 0 ? " (" : "", unit != NULL ? unit : "", unit != NULL && *unit != 0 ? ")" : "");
 }
@@ -116,15 +111,17 @@ static void name_plot(plot *p) {
 int cli_plot(const cli_options *options) {
     static plot p;
     int status = firn_host_replaceable(options->output) ? CLI_OK : CLI_FILE;
-    if (status == CLI_OK && options->data_count > RUNS_MAX) {
+    if (status == CLI_OK && options->data_count > REPORT_RUNS_MAX) {
         firn_host_fail("plot", "gets %lu logs, and a drawing shows at most %d; give fewer",
-                       (unsigned long)options->data_count, RUNS_MAX);
+                       (unsigned long)options->data_count, REPORT_RUNS_MAX);
         status = CLI_USAGE;
     }
     for (uint32_t i = 0; status == CLI_OK && i < options->data_count; i++)
         status = report_log_read(&p.runs[p.run_count++], options->data[i], BUCKETS);
-    if (status == CLI_OK)
+    if (status == CLI_OK) {
+        report_logs_name(p.runs, p.run_count);
         name_plot(&p);
+    }
     if (status == CLI_OK)
         status = report_write(options->output, put, &p);
     for (uint32_t i = 0; i < p.run_count; i++)

@@ -56,7 +56,7 @@ double report_line_number(const report_line *line, const char *name);
 
 /* The values of consecutive steps: their extremes, with the steps that have them, the last one, and their sum. */
 typedef struct report_bucket {
-    uint64_t index; /* (step - first step) / width of the series */
+    uint64_t index; /* (step - 1) / width of the series, so that runs that begin at other steps have the same buckets */
     uint64_t count, low_at, high_at, last_at;
     double low, high, last, sum;
 } report_bucket;
@@ -67,8 +67,8 @@ typedef struct report_bucket {
 typedef struct report_series {
     report_bucket *list; /* ascending index; buckets without a value are left out */
     uint32_t count, most;
-    uint64_t first, width; /* width 0: empty */
-    uint64_t not_finite;   /* values that are NaN or infinite, and in no bucket */
+    uint64_t width;      /* 0: empty */
+    uint64_t not_finite; /* values that are NaN or infinite, and in no bucket */
 } report_series;
 
 void report_series_begin(report_series *series, uint32_t most);
@@ -80,12 +80,14 @@ void report_series_free(report_series *series);
 void report_series_put(FILE *to, const report_series *series, int digits);
 /* The mean of the values in the buckets that are within 1/100 of the run before and behind bucket i. */
 double report_series_smooth(const report_series *series, uint32_t i);
-/* Writes [[steps],[values]] with the mean of each bucket, or the smoothed value, at its last step. */
-void report_series_put_means(FILE *to, const report_series *series, bool smooth, int digits);
+/* Writes [[steps],[values]] with the smoothed value of each bucket at its last step. */
+void report_series_put_smooth(FILE *to, const report_series *series, int digits);
+/* Writes [[steps],[means],[counts]] of each bucket likewise: its mean, and how many values it is of. */
+void report_series_put_means(FILE *to, const report_series *series, int digits);
 
 /* --- log.c: a log --------------------------------------------------------------------------------------------------*/
 
-enum { REPORT_METRICS_MAX = 16, REPORT_NAME_BYTES = 64, REPORT_HEAD_MAX = 20 };
+enum { REPORT_RUNS_MAX = 32, REPORT_METRICS_MAX = 16, REPORT_NAME_BYTES = 64, REPORT_HEAD_MAX = 20 };
 
 /* One value of an evaluation over the run. */
 typedef struct report_metric {
@@ -100,8 +102,9 @@ typedef struct report_said {
 } report_said;
 
 typedef struct report_log {
-    const char *path;
-    bool device; /* rows that a device printed, and no lines of JSON */
+    const char *path, *name; /* name: report_logs_name sets it */
+    bool other_plan;         /* it is shown beside a plan that is not its own, by its run hash */
+    bool device;             /* rows that a device printed, and no lines of JSON */
     report_said head[REPORT_HEAD_MAX];
     uint32_t head_count;
     report_series loss, rate, scale, norm, seconds, skipped; /* skipped: 1 for each step that was */
@@ -124,6 +127,12 @@ void report_log_free(report_log *log);
 const char *report_log_said(const report_log *log, const char *name);
 /* Writes the log as an object. */
 void report_log_put(FILE *to, const report_log *log);
+
+/* --- names.c: what runs are called ---------------------------------------------------------------------------------*/
+
+/* Gives each of at most REPORT_RUNS_MAX logs its name, which is the end of its path: the name of the file, and as many
+ * folders as tell it from logs of another path. */
+void report_logs_name(report_log *logs, uint32_t count);
 
 /* --- units.c: what a loss is measured in ---------------------------------------------------------------------------*/
 

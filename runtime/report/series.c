@@ -47,6 +47,11 @@ static void double_width(report_series *series) {
     series->count = made;
 }
 
+/* Step 0 lies in the first bucket with step 1. */
+static uint64_t index_of(const report_series *series, uint64_t step) {
+    return (step > 0 ? step - 1 : 0) / series->width;
+}
+
 void report_series_add(report_series *series, uint64_t step, double value) {
     if (!isfinite(value)) {
         series->not_finite++;
@@ -54,12 +59,11 @@ void report_series_add(report_series *series, uint64_t step, double value) {
     }
     if (series->width == 0) {
         series->list = firn_host_allocate(series->most * sizeof *series->list);
-        series->first = step;
         series->width = 1;
     }
-    while ((step - series->first) / series->width >= series->most)
+    while (series->count != 0 && index_of(series, step) - series->list[0].index >= series->most)
         double_width(series);
-    const report_bucket one = {.index = (step - series->first) / series->width,
+    const report_bucket one = {.index = index_of(series, step),
                                .count = 1,
                                .low_at = step,
                                .high_at = step,
@@ -121,7 +125,8 @@ void report_series_put(FILE *to, const report_series *series, int digits) {
 }
 
 double report_series_smooth(const report_series *series, uint32_t i) {
-    const uint64_t index = series->list[i].index, reach = series->list[series->count - 1].index / SMOOTHED;
+    const uint64_t index = series->list[i].index,
+                   reach = (series->list[series->count - 1].index - series->list[0].index) / SMOOTHED;
     double sum = 0, count = 0;
     for (uint32_t j = i + 1; j-- > 0 && index - series->list[j].index <= reach;) {
         sum += series->list[j].sum;
@@ -134,15 +139,31 @@ double report_series_smooth(const report_series *series, uint32_t i) {
     return sum / count;
 }
 
-void report_series_put_means(FILE *to, const report_series *series, bool smooth, int digits) {
-    fputs("[[", to);
+static void put_last_steps(FILE *to, const report_series *series) {
+    fputs("[", to);
     for (uint32_t i = 0; i < series->count; i++)
         fprintf(to, "%s%llu", i == 0 ? "" : ",", (unsigned long long)series->list[i].last_at);
-    fputs("],[", to);
+    fputs("]", to);
+}
+
+void report_series_put_smooth(FILE *to, const report_series *series, int digits) {
+    fputs("[", to);
+    put_last_steps(to, series);
     for (uint32_t i = 0; i < series->count; i++) {
-        fputs(i == 0 ? "" : ",", to);
-        const report_bucket *b = &series->list[i];
-        report_put_number(to, smooth ? report_series_smooth(series, i) : b->sum / (double)b->count, digits);
+        fputs(i == 0 ? ",[" : ",", to);
+        report_put_number(to, report_series_smooth(series, i), digits);
     }
-    fputs("]]", to);
+    fputs(series->count == 0 ? ",[]]" : "]]", to);
+}
+
+void report_series_put_means(FILE *to, const report_series *series, int digits) {
+    fputs("[", to);
+    put_last_steps(to, series);
+    for (uint32_t i = 0; i < series->count; i++) {
+        fputs(i == 0 ? ",[" : ",", to);
+        report_put_number(to, series->list[i].sum / (double)series->list[i].count, digits);
+    }
+    for (uint32_t i = 0; i < series->count; i++)
+        fprintf(to, "%s%llu", i == 0 ? "],[" : ",", (unsigned long long)series->list[i].count);
+    fputs(series->count == 0 ? ",[],[]]" : "]]", to);
 }

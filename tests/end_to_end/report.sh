@@ -186,7 +186,8 @@ expect "no output" 2 "needs --output" report run.jsonl
 expect "a plan without a key" 2 "needs --pub with --plan" report run.jsonl --plan train.plan -o kept.html
 expect "a key without a plan" 2 "needs --plan with --pub" report run.jsonl --pub key.pub.pem -o kept.html
 expect "over the log" 2 "would be written over the log" report run.jsonl -o run.jsonl
-expect "over the times" 2 "would be written over the profile" report run.jsonl --profile times.json -o times.json
+expect "times without a plan" 2 "needs --plan with --profile" report run.jsonl --profile times.json -o kept.html
+expect "over the times" 2 "would be written over the profile" report run.jsonl --plan train.plan --pub key.pub.pem --profile times.json -o times.json
 expect "an empty log" 1 "empty: is empty; give the file that firn train --log wrote" report empty -o kept.html
 expect "another file" 1 "table.csv: has no step of a run in it" report table.csv -o kept.html
 expect "a pipe" 1 "pipe: " report pipe -o kept.html
@@ -196,9 +197,9 @@ expect "no folder for the page" 1 "none/run.html" report run.jsonl -o none/run.h
 expect "another plan" 3 "MAGIC" report run.jsonl --plan table.csv --pub key.pub.pem -o kept.html
 "$FIRNC" keygen other >out
 expect "another key" 3 "WRONG_KEY" report run.jsonl --plan train.plan --pub other.pub.pem -o kept.html
-expect "no profile" 1 "is no profile" report run.jsonl --profile table.csv -o kept.html
+expect "no profile" 1 "is no profile" report run.jsonl --plan train.plan --pub key.pub.pem --profile table.csv -o kept.html
 sed 's/"steps":[^,]*/"steps": -1/' times.json >times.bad
-expect "a damaged profile" 1 "is no profile, or a damaged one" report run.jsonl --profile times.bad -o kept.html
+expect "a damaged profile" 1 "is no profile, or a damaged one" report run.jsonl --plan train.plan --pub key.pub.pem --profile times.bad -o kept.html
 expect "another profile" 1 "is the profile of another plan" report run.jsonl --plan eval.plan --pub key.pub.pem --profile times.json -o kept.html
 for damage in '2s/,.*//' '2s/$/,1/' '2s/[0-9]*$/-1/' '2s/[0-9]*$/99999999999999999999/' '1s/label/x/' '1s/"/""/' '$d' '2s/^./x/' '$p'; do
     sed "$damage" matrix.csv >matrix.bad
@@ -224,6 +225,20 @@ printf 'old' >kept.json
 [ -s closed.json ] || fail "no times where the digest cannot be printed"
 expect "another plan is noted" 0 "" "$FIRN" report long.jsonl run.jsonl --plan eval.plan --pub key.pub.pem -o kept.html
 grep -q "run.jsonl is the log of another plan than eval.plan" err || fail "the log of another plan is not noted"
+expect "it is marked with -q, too" 0 "" "$FIRN" report long.jsonl run.jsonl --plan eval.plan --pub key.pub.pem -o kept.html -q
+[ ! -s err ] || fail "-q notes"
+holds "the log of another plan is marked" kept.html '[r["otherPlan"] for r in d["runs"]] == [False, True]'
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+mkdir -p a/one b/one
+for log in a/run.jsonl b/run.jsonl a/one/run.jsonl b/one/run.jsonl; do
+    cp plain.jsonl $log
+done
+expect "logs of one name" 0 "" "$FIRN" report a/run.jsonl ./b/run.jsonl a/one/run.jsonl b/one/run.jsonl "$folder/plain.jsonl" plain.jsonl run.jsonl run.jsonl -o names.html
+holds "folders tell them apart" names.html '[r["name"] for r in d["runs"]] == ["a/run.jsonl", "b/run.jsonl", "a/one/run.jsonl", "b/one/run.jsonl", "'"${folder##*/}"'/plain.jsonl", "plain.jsonl", "run.jsonl", "run.jsonl"]'
+expect "a drawing of logs of one name" 0 "" "$FIRN" plot a/run.jsonl b/run.jsonl -o names.svg
+grep -q '>a/run.jsonl<' names.svg && grep -q '>b/run.jsonl<' names.svg || fail "a drawing calls two logs the same"
 
 cd "$root"
 echo "$failures failures"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Opens pages of firn report in headless Chromium, over the pipes of its debugging protocol, and looks at them.
 
-    report_pages.py CHROMIUM LOGS PAGE...
+    report_pages.py CHROMIUM LOGS WORDS PAGE...
 
 Each page must show its charts without a message on the console, in light and in dark colours and on a narrow screen, and
-answer the keyboard. LOGS gets a picture of each. What is wrong is printed, one line each; the exit code then is 1."""
+answer the keyboard. LOGS gets a picture of each. WORDS is a file with
+what pages must say: lines of a page, an expression of JavaScript and its value as JSON, with tabs between. What is wrong is printed, one line each; the exit code then is 1."""
 import base64
 import json
 import os
@@ -205,7 +206,30 @@ def look(browser, page, logs):
     return wrong
 
 
-def main(program, logs, *pages):
+def open_page(browser, page):
+    target = browser.begin_page()
+    browser.events = []
+    browser.size(1200, 800)
+    browser.call("Page.navigate", url="file://" + os.path.abspath(page))
+    browser.wait_for("Page.loadEventFired")
+    return target
+
+
+def compare_words(browser, path):
+    """Yields what pages say other than a file wants."""
+    with open(path, encoding="utf-8") as file:
+        wanted = [line.rstrip("\n").split("\t") for line in file]
+    for page in dict.fromkeys(page for page, _, _ in wanted):
+        target = open_page(browser, page)
+        for _, script, value in (one for one in wanted if one[0] == page):
+            got = browser.value(script)
+            if got != json.loads(value):
+                yield f"{page}: {script} is {json.dumps(got)}, not {value}"
+        yield from (f"{page}: {one}" for one in messages(browser))
+        browser.end_page(target)
+
+
+def main(program, logs, words, *pages):
     failures = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = Browser(program, folder)
@@ -213,6 +237,9 @@ def main(program, logs, *pages):
             for one in look(browser, page, logs):
                 print(f"{page}: {one}")
                 failures += 1
+        for one in compare_words(browser, words):
+            print(one)
+            failures += 1
         browser.end()
     return failures != 0
 

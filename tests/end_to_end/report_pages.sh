@@ -69,10 +69,80 @@ sed '1s/"model":"gpt2"/"model":"<\/script><script>document.title = 1; throw 1<\/
 
 "$FIRN" report --plan gpt2.plan --pub key.pub.pem -o plan.html
 
+# What pages say of logs whose answers are known. says PAGE SCRIPT JSON
+says() {
+    printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>words
+}
+# steps COUNT LOSS: a log, whose loss of step i is an expression of awk
+steps() {
+    awk "BEGIN { for (i = 1; i <= $1; i++) printf \"{\\\"step\\\":%d,\\\"loss\\\":%.9g}\\n\", i, $2 }"
+}
+answers=window.firnReport
+run="JSON.parse(document.getElementById('data').textContent).runs[0]"
+: >words
+{
+    steps 100 "100 / i"
+    printf '{"step":10,"eval_mean_loss":2,"eval_accuracy":1,"elapsed":50}\n{"step":50,"eval_mean_loss":1.5,"eval_accuracy":0.5,"elapsed":7}\n{"step":100,"eval_mean_loss":1.75,"eval_accuracy":1,"elapsed":9}\n'
+} >fell.jsonl
+"$FIRN" report fell.jsonl -o fell.html
+says fell.html "$answers.learned($run).verdict" '"Yes: the loss fell by 99 %. Validation was better before."'
+says fell.html "$answers.learned($run).lines" '["loss: 100 at the beginning, 1 at the end (smoothed)","held out: mean loss 1.7500; the best was 1.5000 after step 50","held out: accuracy 1, the best of 3 evaluations"]'
+says fell.html "$answers.what($run).lines" '["took 59 s in all calls"]'
+says fell.html "[0.5, 99.97, 100, 1234.5, 0.0001].map(one => $answers.real(one, 2))" '["0.50","100","100","1,235","1.0e-4"]'
+says fell.html "[1000, 1037567, 1073000000].map($answers.bytes)" '["1,000 B","1,013 KiB","1,023 MiB"]'
+steps 100 "1 + i % 2" >flat.jsonl
+"$FIRN" report flat.jsonl -o flat.html
+says flat.html "$answers.learned($run).verdict" '"Not so far: its change is within the noise of the steps."'
+steps 100 "i" >rose.jsonl
+"$FIRN" report rose.jsonl -o rose.html
+says rose.html "$answers.learned($run).verdict" '"No: the loss rose."'
+{
+    printf '{"step":1,"loss":null}\n'
+    steps 100 "100 / i" | tail -n 99
+} >late.jsonl
+"$FIRN" report late.jsonl -o late.html
+says late.html "$answers.learned($run).lines[0]" '"loss: 50 at the beginning, 1 at the end (smoothed)"'
+says late.html "$answers.healthy($run).verdict" '"No."'
+
+# Pairs of runs: thinned to buckets of other widths, begun at other steps, without a step in common, of another loss.
+second="JSON.parse(document.getElementById('data').textContent).runs[1]"
+verdicts="[...document.querySelectorAll('#runs table:last-of-type')].slice(1).map(one => [...one.querySelectorAll('tbody td')].map(cell => cell.textContent))"
+pair() { # NAME LOG LOG
+    "$FIRN" report "$2" "$3" -o "$1.html"
+}
+steps 1000 "2" >short.jsonl
+steps 3000 "i % 2 ? 1.5 : 1.25" >long.jsonl
+pair widths short.jsonl long.jsonl
+says widths.html "[$run, $second].map(run => run.every)" '[1,2]'
+says widths.html "$answers.differences($second, $run).length" '500'
+says widths.html "$verdicts" '[["long.jsonl","-0.625","\u00b1 0","lower loss than short.jsonl"]]'
+sed 1,10d long.jsonl >begun.jsonl
+pair begun begun.jsonl long.jsonl
+says begun.html "$verdicts" '[["long.jsonl","0","\u00b1 0","none that this shows"]]'
+sed 1,1000d long.jsonl >later.jsonl
+pair apart short.jsonl later.jsonl
+says apart.html "$verdicts" '[["later.jsonl","-","-","not compared: no steps in common with short.jsonl"]]'
+{
+    printf '{"firn":"1","loss_name":"mean squared error","loss_unit":"squared units of the target"}\n'
+    cat short.jsonl
+} >squared.jsonl
+{
+    printf '{"firn":"1","loss_name":"cross-entropy","loss_unit":"nats per byte"}\n'
+    cat long.jsonl
+} >nats.jsonl
+pair losses squared.jsonl nats.jsonl
+says losses.html "$verdicts" '[["nats.jsonl","-","-","not compared: its loss is cross-entropy in nats per byte"]]'
+says losses.html "[...document.querySelectorAll('#loss h3')].map(one => one.textContent)" '["Mean squared error, squared units of the target","Cross-entropy, nats per byte"]'
+"$FIRN" report rate-0.5.jsonl --plan gpt2.plan --pub key.pub.pem -o other.html -q
+says other.html "document.querySelector('p.bad').textContent.split(',')[0]" '"The plan gpt2.plan is not that of rate-0.5.jsonl"'
+says other.html "$answers.healthy($run).lines.includes('ran all 300 steps')" 'true'
+says other.html "$answers.learned($run).lines.some(line => line.includes('guessing'))" 'false'
+says other.html "document.body.innerText.includes('bit for bit')" 'false'
+
 for page in run study gpt2 device hostile plan; do
     [ "$(wc -c <$page.html)" -lt 2000000 ] || fail "$page.html is too large"
 done
-python3 "$root/tests/end_to_end/report_pages.py" "$browser" "$logs" run.html study.html gpt2.html device.html hostile.html plan.html >out 2>err ||
+python3 "$root/tests/end_to_end/report_pages.py" "$browser" "$logs" words run.html study.html gpt2.html device.html hostile.html plan.html >out 2>err ||
     fail "the pages"
 cd "$root"
 echo "6 pages, $failures failures; pictures: $logs"

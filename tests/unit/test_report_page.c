@@ -5,22 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
 #include "runtime/chart/chart.h"
 #include "runtime/report/report.h"
+#include "tests/unit/support_capture.h"
 #include "tests/unit/support_test.h"
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-static bool read(report_line *line, const char *text) {
+static bool read_line(report_line *line, const char *text) {
     return report_line_read(line, text, strlen(text));
 }
 
 TEST(an_object_is_read_with_its_members) {
     report_line line;
-    assert_true(read(
+    assert_true(read_line(
         &line, " { \"a\" : -1.5e+2 , \"b\":\"x\\\"\\u00e9\",\"c\":true,\"d\":false,\"e\":null,\"a\":7,\"f\":0} \r\n"));
     assert_int_equal(line.count, 7);
     assert_true(report_line_number(&line, "a") == -150); /* the first of two */
@@ -34,7 +36,7 @@ TEST(an_object_is_read_with_its_members) {
     assert_int_equal(report_line_find(&line, "c")->kind, REPORT_TRUE);
     assert_int_equal(report_line_find(&line, "d")->kind, REPORT_FALSE);
     assert_int_equal(report_line_find(&line, "e")->kind, REPORT_NULL);
-    assert_true(read(&line, "{\"a\":1e999}"));
+    assert_true(read_line(&line, "{\"a\":1e999}"));
     assert_true(isinf(report_line_number(&line, "a")));
 }
 
@@ -77,7 +79,7 @@ TEST(all_else_is_refused) {
                                         ",{\"a\":1}"};
     report_line line;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (read(&line, texts[i]))
+        if (read_line(&line, texts[i]))
             fail_msg("%s was read", texts[i]);
     assert_false(report_line_read(&line, "{\"a\":1}\0", 8));
     assert_false(report_line_read(&line, "{\"a\\\0\":1}", 9));
@@ -86,9 +88,9 @@ TEST(all_else_is_refused) {
         strcat(many, ",\"b\":2");
     const size_t length = strlen(many);
     strcpy(many + length, "}");
-    assert_true(read(&line, many));
+    assert_true(read_line(&line, many));
     strcpy(many + length, ",\"c\":3}");
-    assert_false(read(&line, many));
+    assert_false(read_line(&line, many));
 }
 
 TEST(texts_of_a_line_are_decoded) {
@@ -111,7 +113,7 @@ TEST(texts_of_a_line_are_decoded) {
         char json[80], text[80];
         report_line line;
         snprintf(json, sizeof json, "{\"a\":\"%s\"}", cases[i].inside);
-        assert_true(read(&line, json));
+        assert_true(read_line(&line, json));
         memset(text, 'x', sizeof text);
         report_line_text(text, &line.fields[0]);
         assert_string_equal(text, cases[i].wanted);
@@ -184,6 +186,30 @@ TEST(steps_may_be_any_distance_apart) {
     report_series_free(&series);
 }
 
+TEST(runs_that_begin_at_other_steps_have_the_same_buckets) {
+    report_series early, late;
+    report_series_begin(&early, 4);
+    report_series_begin(&late, 4);
+    for (uint64_t step = 1; step <= 16; step++) {
+        report_series_add(&early, step, (double)step);
+        if (step >= 4)
+            report_series_add(&late, step, (double)step);
+    }
+    assert_true(early.width == 4 && late.width == 4 && early.count == 4 && late.count == 4);
+    for (uint32_t i = 1; i < 4; i++)
+        assert_true(early.list[i].index == late.list[i].index && early.list[i].sum == late.list[i].sum &&
+                    early.list[i].last_at == late.list[i].last_at);
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    report_series_put_means(to, &late, 9);
+    fclose(to);
+    assert_string_equal(text, "[[4,8,12,16],[4,6.5,10.5,14.5],[1,4,4,4]]");
+    free(text);
+    report_series_free(&early);
+    report_series_free(&late);
+}
+
 TEST(smoothing_is_a_mean_of_neighbours) {
     report_series series;
     report_series_begin(&series, 512);
@@ -218,6 +244,21 @@ TEST(boundaries_of_schedules_stay_in_the_run) {
         for (size_t k = 0; k < cases[i].count; k++)
             assert_true(steps[k] == cases[i].first + k && steps[k] < cases[i].run);
     }
+}
+
+/* --- times of ops ------------------------------------------------------------------------------------------------- */
+
+static int write_times(const char *path) {
+    const cli_profile profile = {.path = path, .unmeasured = 3};
+    return cli_profile_write(&profile);
+}
+
+TEST(times_that_could_not_be_measured_are_noted) {
+    char said[300];
+    support_capture_begin(STDERR_FILENO);
+    assert_int_equal(write_times("none/times.json"), CLI_OK);
+    support_capture_end(said, sizeof said);
+    assert_non_null(strstr(said, "none/times.json was not written: none of the 3 steps"));
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
@@ -280,6 +321,45 @@ TEST(a_drawing_of_nothing_or_of_one_value_has_axes) {
     text = drawn(&none, 1);
     assert_non_null(strstr(text, " points=\"\""));
     assert_null(strstr(text, "inf"));
+    free(text);
+}
+
+TEST(ticks_stand_at_whole_steps) {
+    const double x[] = {1, 2, 3}, y[] = {3, 2, 1};
+    const firn_chart_curve curve = {.name = "n", .x = x, .y = y, .count = 3};
+    char *text = drawn(&curve, 1);
+    assert_non_null(strstr(text, "<text x=\"84.0\" y=\"374\" text-anchor=\"middle\">1</text>\n"
+                                 "<text x=\"414.0\" y=\"374\" text-anchor=\"middle\">2</text>\n"
+                                 "<text x=\"744.0\" y=\"374\" text-anchor=\"middle\">3</text>\n"));
+    free(text);
+}
+
+TEST(a_panel_has_room_for_its_legend) {
+    const double x[] = {0, 1}, y[] = {0, 1};
+    static const char name[] = "a name that is longer than twenty-eight characters.jsonl";
+    firn_chart_curve curves[32];
+    for (unsigned i = 0; i < 32; i++)
+        curves[i] = (firn_chart_curve){.name = name, .x = x, .y = y, .count = 2, .style = i};
+    const firn_chart_panel panels[] = {{.title = "first", .curves = curves, .count = 32},
+                                       {.title = "second", .curves = curves, .count = 1}};
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    firn_chart_write(to, "title", "step", panels, 2);
+    fclose(to);
+    int width, height, top, last = 0, second = 0;
+    double left;
+    assert_int_equal(sscanf(strstr(text, "viewBox"), "viewBox=\"0 0 %d %d\"", &width, &height), 2);
+    for (const char *at = text; (at = strstr(at, "<text x=")) != NULL; at++) {
+        assert_int_equal(sscanf(at, "<text x=\"%lf\" y=\"%d\"", &left, &top), 2);
+        const char *said = strchr(at, '>') + 1;
+        second = strncmp(said, "second", 6) == 0 ? top : second;
+        last = second == 0 && strncmp(said, name, 6) == 0 ? top : last;
+        assert_true(top < height);
+        if (strncmp(said, name, 6) == 0)
+            assert_true(left + 7.0 * (double)strlen(name) < width);
+    }
+    assert_true(last != 0 && last < second);
     free(text);
 }
 

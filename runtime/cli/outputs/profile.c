@@ -155,6 +155,10 @@ static cJSON *document_of(const cli_profile *profile) {
 }
 
 int cli_profile_write(const cli_profile *profile) {
+    if (profile->path != NULL && profile->steps == 0 && profile->unmeasured != 0)
+        firn_host_note("%s was not written: none of the %llu steps ran the ops of the plan one by one, so there are no "
+                       "times of them; one that is there is of an older run",
+                       profile->path, (unsigned long long)profile->unmeasured);
     if (profile->path == NULL || profile->steps == 0)
         return CLI_OK;
     cJSON *root = document_of(profile);
