@@ -8,7 +8,7 @@
 
 #include "runtime/report/report.h"
 
-enum { LIBRARY_BYTES_MAX = 1 << 20 };
+enum { LIBRARY_BYTES_MAX = 1 << 20, HEAD_BYTES = 256 };
 
 static const char file_name[] = "/chart.js/chart.min.js";
 static const char *const folders[] = {"/usr/share/javascript", "/usr/share/nodejs"};
@@ -27,30 +27,32 @@ static char *find(void) {
     return firn_host_path(folders[0], file_name);
 }
 
+static const char mend[] = "the charts of a report need Chart.js, version 3: install the package libjs-chart.js, or "
+                           "name the folder of chart.js/chart.min.js by FIRN_JAVASCRIPT; firn plot needs none";
+
 static bool refuse(const char *path, const char *what) {
-    return firn_host_fail(path,
-                          "%s; the charts of a report need Chart.js: install the package libjs-chart.js, or name the "
-                          "folder of chart.js/chart.min.js by FIRN_JAVASCRIPT; firn plot needs none",
-                          what);
+    return firn_host_fail(path, "%s; %s", what, mend);
 }
 
-/* Whether the bytes look like the library: not empty, text, and named in its head. */
-static bool is_library(const char *text, size_t length) {
-    return length != 0 && memchr(text, 0, length) == NULL && strstr(text, "Chart.js v") != NULL;
+/* Whether the head of the text has some words. */
+static bool begins_with(const char *text, const char *words) {
+    char head[HEAD_BYTES + 1] = {0};
+    strncpy(head, text, HEAD_BYTES);
+    return strstr(head, words) != NULL;
+}
+
+/* The page uses the interface of version 3, and other versions have others. */
+static bool check(const char *path, const char *text, size_t length) {
+    if (memchr(text, 0, length) != NULL || !begins_with(text, "Chart.js v"))
+        return refuse(path, "is no Chart.js");
+    return begins_with(text, "Chart.js v3.") || refuse(path, "is another version of Chart.js");
 }
 
 static bool read_file(const char *path, char **text, size_t *length) {
-    uint64_t bytes;
     if (access(path, R_OK) != 0)
         return refuse(path, errno == ENOENT || errno == ENOTDIR ? "there is no such file" : strerror(errno));
-    const int file = firn_host_open(path, true, &bytes);
-    if (file < 0)
-        return false;
-    *length = bytes <= LIBRARY_BYTES_MAX ? (size_t)bytes : 0;
-    *text = firn_host_allocate(*length + 1);
-    const bool whole = firn_host_read(file, *text, *length) == (int64_t)*length;
-    close(file);
-    return whole && is_library(*text, *length) ? true : refuse(path, "is no Chart.js");
+    *text = report_file_read(path, LIBRARY_BYTES_MAX, mend, length);
+    return *text != NULL && check(path, *text, *length);
 }
 
 int report_library_read(char **text, size_t *length) {

@@ -134,7 +134,7 @@ static bool take_json(report_log *log, const char *bytes, size_t count) {
     report_line line;
     if (!report_line_read(&line, bytes, count))
         return false;
-    if (log->lines == 1 && report_line_find(&line, "firn") != NULL) {
+    if (log->device && report_line_find(&line, "firn") != NULL) {
         keep_head(log, &line);
         return true;
     }
@@ -183,7 +183,8 @@ static void take_row(report_log *log, const char *text) {
 
 /* --- the file --- */
 
-/* Takes one line without its end. */
+/* Takes one line without its end. Text before the first line of JSON is that of a device, or of who ran the program;
+ * behind it, all that is no line of JSON is damaged. */
 static void take_line(report_log *log, char *line, size_t length) {
     if (length > 0 && line[length - 1] == '\r')
         length--;
@@ -191,11 +192,11 @@ static void take_line(report_log *log, char *line, size_t length) {
     if (length == 0)
         return;
     log->lines++;
-    if (log->lines == 1)
-        log->device = line[0] != '{' && line[0] != 0;
-    if (log->device)
+    if (log->device && line[0] != '{' && line[0] != 0)
         take_row(log, line);
-    else if (!take_json(log, line, length))
+    else if (take_json(log, line, length))
+        log->device = false;
+    else
         log->damaged++;
 }
 
@@ -244,8 +245,16 @@ static int refuse(const report_log *log) {
     return CLI_FILE;
 }
 
+int report_logs_check(const cli_options *options, const char *what) {
+    if (options->data_count <= REPORT_RUNS_MAX)
+        return CLI_OK;
+    firn_host_fail(options->command, "gets %lu logs, and a %s shows at most %d; give fewer",
+                   (unsigned long)options->data_count, what, REPORT_RUNS_MAX);
+    return CLI_USAGE;
+}
+
 int report_log_read(report_log *log, const char *path, uint32_t most) {
-    *log = (report_log){.path = path, .name = path};
+    *log = (report_log){.path = path, .name = path, .device = true};
     report_series *series[] = {&log->loss, &log->rate, &log->scale, &log->norm, &log->seconds, &log->skipped};
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
         report_series_begin(series[i], most);

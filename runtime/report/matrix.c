@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/report/report.h"
 
@@ -78,21 +77,9 @@ static bool take_row(report_matrix *matrix, const char *path, char **at, uint32_
 }
 
 static bool read_file(report_matrix *matrix, const char *path) {
-    uint64_t bytes;
-    const int file = firn_host_open(path, true, &bytes);
-    if (file < 0)
-        return false;
-    const bool fits = bytes <= FILE_BYTES_MAX;
-    const size_t length = fits ? (size_t)bytes : 0;
-    matrix->text = firn_host_allocate(length + 1);
-    const bool whole = firn_host_read(file, matrix->text, length) == (int64_t)length;
-    close(file);
-    if (!fits)
-        return firn_host_fail(path, "has more than %d bytes; give the file that firn eval --confusion wrote",
-                              FILE_BYTES_MAX);
-    if (!whole)
-        return firn_host_fail(path, "cannot be read to its end; look at the disk");
-    return memchr(matrix->text, 0, length) == NULL || refuse(path, 1, "holds bytes of 0");
+    size_t length;
+    matrix->text = report_file_read(path, FILE_BYTES_MAX, "give the file that firn eval --confusion wrote", &length);
+    return matrix->text != NULL && (memchr(matrix->text, 0, length) == NULL || refuse(path, 1, "holds bytes of 0"));
 }
 
 int report_matrix_read(report_matrix *matrix, const char *path) {

@@ -37,11 +37,6 @@ static void compare_plan(page *p) {
 
 static int read_runs(page *p) {
     const cli_options *options = p->options;
-    if (options->data_count > REPORT_RUNS_MAX) {
-        firn_host_fail("report", "gets %lu logs, and a page shows at most %d; give fewer",
-                       (unsigned long)options->data_count, REPORT_RUNS_MAX);
-        return CLI_USAGE;
-    }
     const uint32_t share = options->data_count == 0 ? 0 : BUCKETS_ALL / options->data_count;
     const uint32_t most = share > BUCKETS_ONE ? BUCKETS_ONE : share < BUCKETS_LEAST ? BUCKETS_LEAST : share;
     int status = CLI_OK;
@@ -54,7 +49,9 @@ static int read_runs(page *p) {
 
 static int read_all(page *p) {
     const cli_options *options = p->options;
-    int status = firn_host_replaceable(options->output) ? read_runs(p) : CLI_FILE;
+    int status = report_logs_check(options, "page");
+    if (status == CLI_OK)
+        status = firn_host_replaceable(options->output) ? read_runs(p) : CLI_FILE;
     if (status == CLI_OK && options->file != NULL)
         status = report_plan_read(&p->plan, options);
     if (status == CLI_OK && options->profile != NULL)
@@ -129,7 +126,7 @@ int report_write(const char *path, void (*put)(FILE *to, const void *what), cons
     if (to != NULL)
         put(to, what);
     if (to == NULL || fclose(to) != 0) {
-        firn_host_fail("memory", "%s", strerror(errno));
+        firn_host_fail("memory", "%s; free some, or raise its limit (ulimit -v)", strerror(errno));
         free(text);
         return CLI_FILE;
     }

@@ -110,12 +110,9 @@ static void name_plot(plot *p) {
 
 int cli_plot(const cli_options *options) {
     static plot p;
-    int status = firn_host_replaceable(options->output) ? CLI_OK : CLI_FILE;
-    if (status == CLI_OK && options->data_count > REPORT_RUNS_MAX) {
-        firn_host_fail("plot", "gets %lu logs, and a drawing shows at most %d; give fewer",
-                       (unsigned long)options->data_count, REPORT_RUNS_MAX);
-        status = CLI_USAGE;
-    }
+    int status = report_logs_check(options, "drawing");
+    if (status == CLI_OK && !firn_host_replaceable(options->output))
+        status = CLI_FILE;
     for (uint32_t i = 0; status == CLI_OK && i < options->data_count; i++)
         status = report_log_read(&p.runs[p.run_count++], options->data[i], BUCKETS);
     if (status == CLI_OK) {

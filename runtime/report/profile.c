@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/report/report.h"
 
@@ -17,15 +16,11 @@ static int refuse(const char *path, const char *what, const char *mend) {
 /* Reads the file as JSON; NULL after a message. */
 static cJSON *parse(const char *path) {
     static const char mend[] = "give the file that firn train --profile wrote";
-    uint64_t bytes;
-    const int file = firn_host_open(path, true, &bytes);
-    if (file < 0)
+    size_t length;
+    char *text = report_file_read(path, FILE_BYTES_MAX, mend, &length);
+    if (text == NULL)
         return NULL;
-    const size_t length = bytes <= FILE_BYTES_MAX ? (size_t)bytes : 0;
-    char *text = firn_host_allocate(length + 1);
-    const bool whole = firn_host_read(file, text, length) == (int64_t)length;
-    close(file);
-    cJSON *root = whole ? cJSON_ParseWithLength(text, length) : NULL;
+    cJSON *root = cJSON_ParseWithLength(text, length);
     free(text);
     if (root == NULL)
         (void)refuse(path, "is no profile", mend);

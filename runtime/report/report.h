@@ -104,7 +104,7 @@ typedef struct report_said {
 typedef struct report_log {
     const char *path, *name; /* name: report_logs_name sets it */
     bool other_plan;         /* it is shown beside a plan that is not its own, by its run hash */
-    bool device;             /* rows that a device printed, and no lines of JSON */
+    bool device;             /* no line of JSON was read: only rows that a device printed */
     report_said head[REPORT_HEAD_MAX];
     uint32_t head_count;
     report_series loss, rate, scale, norm, seconds, skipped; /* skipped: 1 for each step that was */
@@ -127,6 +127,9 @@ void report_log_free(report_log *log);
 const char *report_log_said(const report_log *log, const char *name);
 /* Writes the log as an object. */
 void report_log_put(FILE *to, const report_log *log);
+
+/* Returns CLI_OK or, after a message, CLI_USAGE if there are more than REPORT_RUNS_MAX logs. what: what is made. */
+int report_logs_check(const cli_options *options, const char *what);
 
 /* --- names.c: what runs are called ---------------------------------------------------------------------------------*/
 
@@ -171,6 +174,12 @@ void report_plan_put(FILE *to, const report_plan *plan);
 void report_memory_put(FILE *to, const report_plan *plan);
 /* Writes its ops likewise, with their layers, extents, costs and levels. */
 void report_ops_put(FILE *to, const report_plan *plan);
+
+/* --- file.c --------------------------------------------------------------------------------------------------------*/
+
+/* Reads a file of at most `most` bytes into allocated text, with a zero behind its *length bytes. Returns NULL after a
+ * message, which ends with the mend if the file is larger. */
+char *report_file_read(const char *path, size_t most, const char *mend, size_t *length);
 
 /* --- profile.c: what firn train --profile wrote --------------------------------------------------------------------*/
 

@@ -170,6 +170,12 @@ holds "both are there" far.html 'd["runs"][0]["loss"] == [[1, 9007199254740992],
 printf 'boot\nstep 1 loss 1.5 0x3fc00000\nstep 2 loss 1.25 0x3fa00000 skipped\nstep 2 loss x\nstep 3 loss 1.0 0x3f800000\ndigest %064d\n' 7 >device.txt
 expect "rows of a device" 0 "" "$FIRN" report run.jsonl device.txt -o device.html
 holds "its rows" device.html '(lambda r: r["device"] and r["loss"] == [[1, 2, 3], [1.5, 1.25, 1]] and r["skipped"] == [[2], [1]] and r["digest"].endswith("7"))(d["runs"][1])'
+{
+    echo "warning: a line of who ran it"
+    cat run.jsonl
+} >stray.jsonl
+expect "a stray line before a log" 0 "" "$FIRN" report stray.jsonl -o stray.html
+holds "the log is that of JSON" stray.html '(lambda r: (r["device"], r["steps"], r["damaged"], r["head"]["model"]))(d["runs"][0]) == (False, 40, 0, "mlp")'
 expect "what train prints" 0 "" "$FIRN" report plain -o printed.html
 holds "its digest" printed.html 'd["runs"][0]["digest"] in open("plain").read()'
 
@@ -210,10 +216,21 @@ FIRN_JAVASCRIPT=$folder/none expect "no library" 1 "none/chart.js/chart.min.js: 
 mkdir -p bad/chart.js
 cp table.csv bad/chart.js/chart.min.js
 FIRN_JAVASCRIPT=$folder/bad expect "another library" 1 "is no Chart.js" report run.jsonl -o kept.html
+for version in "v2.9.4" "v4.4.0" "v30.0"; do
+    printf '/*!\n * Chart.js %s\n */\n' "$version" >bad/chart.js/chart.min.js
+    FIRN_JAVASCRIPT=$folder/bad expect "Chart.js $version" 1 "is another version of Chart.js; .*version 3: install" report run.jsonl -o kept.html
+done
+head -c 1048577 /dev/zero >bad/chart.js/chart.min.js
+FIRN_JAVASCRIPT=$folder/bad expect "a large library" 1 "has more than 1048576 bytes; the charts" report run.jsonl -o kept.html
+head -c 16777217 /dev/zero >large
+expect "a large profile" 1 "large: has more than 16777216 bytes; give the file that firn train --profile wrote" report run.jsonl --plan train.plan --pub key.pub.pem --profile large -o kept.html
+expect "a large matrix" 1 "large: has more than 1048576 bytes; give the file that firn eval --confusion wrote" report run.jsonl --confusion large -o kept.html
 FIRN_JAVASCRIPT=$folder/none expect "a drawing needs no library" 0 "" "$FIRN" plot run.jsonl -o none.svg
 [ "$(cat kept.html)" = old ] || fail "a page that was refused has replaced another"
 # shellcheck disable=SC2046 # 33 words
 expect "too many logs" 2 "gets 33 logs, and a page shows at most 32" report $(for _ in $(seq 33); do echo run.jsonl; done) -o kept.html
+# shellcheck disable=SC2046 # 33 words
+expect "too many logs, and no folder" 2 "gets 33 logs, and a drawing shows at most 32" "$FIRN" plot $(for _ in $(seq 33); do echo run.jsonl; done) -o none/kept.svg
 expect "many logs" 0 "" "$FIRN" report $(for _ in $(seq 32); do echo long.jsonl; done | head -n 4) $(for _ in $(seq 28); do echo run.jsonl; done) -o many.html
 [ "$(wc -c <many.html)" -lt 2000000 ] || fail "a page of 32 runs is too large"
 expect "times over the log" 2 "the log would be written over the profile" run --quiet --log one.jsonl --profile one.jsonl
