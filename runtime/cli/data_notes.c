@@ -243,7 +243,8 @@ void cli_note_first_class(const cli_session *session) {
     firn_stream_info info;
     firn_host_summary summary;
     bool from_one = true;
-    if (session->data.source.stream_count < 2 || session->info.window != 0 ||
+    const bool numbers = session->data.classes.count == 0; /* names are numbered from 0 */
+    if (!numbers || session->data.source.stream_count < 2 || session->info.window != 0 ||
         firn_stream_at(&session->firn, 1, &info) != FIRN_OK)
         return;
     const uint32_t classes = cli_label_classes(session, &info);

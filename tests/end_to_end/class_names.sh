@@ -125,6 +125,11 @@ expect "a prediction of both" 0 "" predict a.ckpt f.csv
 grep -q later_data "$folder/a.ckpt.columns" || fail "the other data are not kept"
 expect "with the first data" 0 "" train a.ckpt f.csv --target-column species --resume --allow-other-data
 expect "a prediction of all" 0 "" predict a.ckpt f.csv
+# Without its names a run goes on, says so, and keeps none: those of other data may be others.
+cp "$folder/a.ckpt" "$folder/without.ckpt"
+expect "without its names" 0 "" train without.ckpt without.csv --target-column species --resume --allow-other-data
+grep -q "without.ckpt has no names of classes beside it" "$folder/err" || fail "a run goes on without names, and nothing is said"
+[ ! -e "$folder/without.ckpt.columns" ] || fail "names of other data are kept for a run"
 sed 's/"lily", "rose9"/"rose9", "lily"/' "$folder/a.ckpt.columns" >"$folder/edited"
 cp "$folder/a.ckpt" "$folder/e.ckpt"
 cp "$folder/edited" "$folder/e.ckpt.columns"

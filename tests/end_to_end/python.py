@@ -90,6 +90,8 @@ run = firn.Run(pushed)
 for batch in batches:
     run.step(batch)
 check("the digest of pushed batches", run.digest() == wanted)
+for count in (3, 16):
+    refused("a batch of %d" % count, firn.RunError, "and a step takes 8", firn.Run(pushed).step, (x[:count], y[:count]))
 run = firn.Run(pushed, data=(batch for batch in batches))
 check("the digest of a generator", len(run.train()) == 40 and run.digest() == wanted)
 
@@ -113,12 +115,18 @@ said = firn_program("eval", path("eval.plan"), "--pub", path("test.pub.pem"), "-
 check("evaluate: %r is not %s" % (value, said), float(said.split()[0]) == float("%.9g" % value))
 loaded = firn.Run(evaluation)
 loaded.load(path("checkpoint"))
+other = firn.Run(loaded.plan, x, y, owner=training)
+check("evaluate of other data, for one call", other.evaluate(x[:40], y[:40]) != value and other.evaluate() == value)
 check("evaluate after load, twice", loaded.evaluate(x, y) == value and loaded.evaluate() == value)
 prediction = firn.Run(
     firn.compile(mlp, "predict", key=key, set={"trainer.validate.val_dataloader.held_out_per_mille": 0}), owner=training
 )
 logits = prediction.predict(x[:61])["logits"]
 check("predict has a row for each sample", logits.shape == (61, 10))
+check("predict has the same rows again", prediction.predict(x[:61])["logits"].shape == (61, 10))
+kept = firn.Run(prediction.plan, data=x[:61])
+check("predict keeps the data of the run", [kept.predict()["logits"].shape[0] for _ in range(2)] == [61, 61])
+check("predict of other data", kept.predict(x[:3])["logits"].shape[0] == 3 and kept.predict()["logits"].shape[0] == 61)
 whole = prediction.predict(x)["logits"]
 check("predict does not depend on the batch", np.array_equal(whole[:61], logits))
 check("predict has what evaluate counts", abs(float(np.mean(np.argmax(whole, axis=1) == y)) - value) < 1e-6)
@@ -139,6 +147,11 @@ refused("float labels", firn.RunError, "no uint8; mend the value, or change feat
 refused("short labels", firn.RunError, "the arrays have 64 and 63 records", firn.Run, plan, x, y[:63])
 refused("no labels", firn.RunError, "give data, labels", firn.Run, plan, x)
 refused("shapes", firn.RunError, "a record of the plan has 784 elements", firn.Run, plan, x[:, :783], y)
+refused("masked values", firn.RunError, "give array.filled", firn.Run, plan, np.ma.array(x, mask=x > 0), y)
+refused("another file", firn.RunError, "names no file", training.save, path("one\0two"))
+for steps in (-5, 2.5, True, float("nan")):
+    refused("steps %r" % steps, firn.RunError, "is no number of steps", training.train, steps)
+check("no steps", training.train(0) == [] and not os.path.exists(path("one")))
 refused("damage", firn.RunError, "", firn.Run, firn.Plan(plan.data[:700] + b"damage" + plan.data[706:], plan.public_key), x, y)
 refused("a folder", OSError, "", training.save, path("none/checkpoint"))
 refused("an eval plan does not train", firn.RunError, "WRONG_MODE", loaded.step)

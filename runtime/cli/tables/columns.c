@@ -240,12 +240,13 @@ int cli_columns_compare_classes(const cli_session *session) {
     return CLI_FILE;
 }
 
-/* Notes that the classes of an evaluation are numbered by its own data. */
+/* Notes that the classes of an evaluation, or of a run that goes on, are numbered by its own data. */
 static void note_classes(const cli_session *session) {
     const cli_options *options = session->options;
     char list[300];
-    if (!reads_classes(session) || !session->info.eval || session->config.owner != NULL ||
-        options->checkpoint == NULL || session->classes.count != 0)
+    const bool begins = !session->info.eval && !options->resume;
+    if (!reads_classes(session) || begins || session->config.owner != NULL || options->checkpoint == NULL ||
+        session->classes.count != 0)
         return;
     firn_host_names_say(&session->data.classes, list, sizeof list);
     firn_host_note("%s has no names of classes beside it (" CLI_COLUMNS_ENDING
@@ -385,6 +386,10 @@ int cli_columns_keep(const cli_session *session, const char *checkpoint) {
     cJSON *root = NULL;
     const bool there = is_there(path);
     const bool kept = there && session->options->resume; /* it is that of the run, as it was found */
+    if (!there && session->options->resume && session->options->allow_other_data) {
+        free(path); /* the names of these data need not be those of the run */
+        return CLI_OK;
+    }
     int status = kept ? extend(session, path) : check_own(path);
     if (kept || status != CLI_OK) {
         /* nothing is changed */

@@ -215,6 +215,8 @@ def compile(
 
 def _convert(array: Any, element: int, name: str) -> np.ndarray:
     """An array of the plan's type, in C order: the same memory where it is so already, else a copy of equal values."""
+    if np.ma.is_masked(array):
+        raise _refuse("%s has masked values, which a plan would read" % name, "give array.filled(value)")
     array = np.asarray(array)
     wanted = np.dtype(_TYPES[element])
     if array.dtype == wanted:
@@ -258,6 +260,14 @@ def _streams(given: Sequence[Any], wanted: Sequence[tuple], window: int) -> List
 
 def _length(array: np.ndarray) -> int:
     return array.shape[0] if array.ndim > 0 else 1
+
+
+def _path(path: Union[str, os.PathLike]) -> str:
+    """The name of a file; a name with a NUL would be another one for the system."""
+    name = os.fspath(path)
+    if not isinstance(name, str) or "\0" in name:
+        raise _refuse("%r names no file" % (name,), "give a str without a NUL, or a path")
+    return name
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
@@ -336,7 +346,10 @@ class Run:
 
     def _push(self, batch: Any) -> None:
         arrays = _streams(batch if isinstance(batch, (tuple, list)) else (batch,), self._wanted, self.info["window"])
-        self._call(self._instance.push, arrays, arrays[0].size // self._wanted[0][1])
+        samples = arrays[0].size // self._wanted[0][1]
+        if samples != self.batch:
+            raise _refuse("the batch has %d samples, and a step takes %d" % (samples, self.batch), "give as many")
+        self._call(self._instance.push, arrays, samples)
 
     # --- training ---
 
@@ -371,7 +384,11 @@ class Run:
 
         Returns the rows.
         """
+        if steps is not None and (not isinstance(steps, (int, np.integer)) or isinstance(steps, bool) or steps < 0):
+            raise _refuse("steps: %r is no number of steps" % (steps,), "give a whole number, or None for all")
         rows: List[Row] = []
+        if steps == 0:
+            return rows
         for row in self:
             rows.append(row)
             if (callback is not None and callback(row) is False) or (steps is not None and len(rows) >= steps):
@@ -383,17 +400,27 @@ class Run:
     def _evaluate(self, arrays: Sequence[Any]) -> Iterator[int]:
         if self.info["ring"]:  # such data has no end
             raise _refuse("the plan takes pushed samples", "generate() with a plan of mode decode, or compile it anew")
-        if arrays:
-            self.bind(*arrays)
-        self._call(self._instance.restart)
-        while True:
-            rows = self._call(self._instance.eval_step)
-            if rows is None:
-                return
-            yield rows
+        if not arrays and not self._arrays:
+            raise _refuse("the run has no data", "give arrays here, or to Run")
+        own = self._arrays
+        try:
+            if arrays:
+                self.bind(*arrays)
+            self._call(self._instance.restart)
+            while True:
+                rows = self._call(self._instance.eval_step)
+                if rows is None:
+                    return
+                yield rows
+        finally:
+            if arrays and own:
+                self.bind(*own)
 
     def evaluate(self, *arrays: Any) -> float:
-        """The metric of an eval plan over all of its data: that of the run, or arrays (data, labels, weights)."""
+        """The metric of an eval plan over all data: that of the run, or arrays (data, labels, weights) for this call.
+
+        Arrays that a run without data is given become its own.
+        """
         for _ in self._evaluate(arrays):
             pass
         return self._call(self._instance.metric, 0)
@@ -403,7 +430,8 @@ class Run:
         if not self.info["outputs"]:
             raise _refuse("the plan has no outputs", 'compile it with mode="predict"')
         found: Dict[str, List[np.ndarray]] = {}
-        given = [np.asarray(a) for a in (arrays or self._arrays)]
+        own = self._arrays
+        given = [np.asarray(a) for a in (arrays or own)]
         samples, batch = (_length(given[0]) if given else 0), self.batch
         if not self.info["window"] and not self.info["short_batch"] and samples % batch:
             more = batch - samples % batch  # rows depend on their own sample alone, so the last one may be repeated
@@ -412,6 +440,8 @@ class Run:
             for position in range(self.info["outputs"]):
                 name, element, _, extents, data = self._call(self._instance.output, position)
                 found.setdefault(name, []).append(_tensor(data, element, extents)[: None if self.info["window"] else rows])
+        if arrays and not own:
+            self.bind(*arrays)
         whole = {name: np.concatenate(parts) for name, parts in found.items()}
         return {n: a if self.info["window"] else a[:samples] for n, a in whole.items()}
 
@@ -467,11 +497,11 @@ class Run:
 
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Writes a checkpoint as `firn train --checkpoint` does; the file is replaced as a whole."""
-        self._call(self._instance.save, os.fspath(path))
+        self._call(self._instance.save, _path(path))
 
     def load(self, path: Union[str, os.PathLike]) -> None:
         """Restores a checkpoint: of this run, or for an evaluation of one with the same model."""
-        self._call(self._instance.restore, os.fspath(path))
+        self._call(self._instance.restore, _path(path))
 
 
 def _tensor(data: bytes, element: int, extents: Sequence[int]) -> np.ndarray:
