@@ -12,6 +12,7 @@
 #include "runtime/chart/chart.h"
 #include "runtime/report/report.h"
 #include "tests/unit/support_capture.h"
+#include "tests/unit/support_signed_plans.h"
 #include "tests/unit/support_test.h"
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
@@ -244,6 +245,43 @@ TEST(boundaries_of_schedules_stay_in_the_run) {
         for (size_t k = 0; k < cases[i].count; k++)
             assert_true(steps[k] == cases[i].first + k && steps[k] < cases[i].run);
     }
+}
+
+/* --- units -------------------------------------------------------------------------------------------------------- */
+
+/* Adds a second cross-entropy to the first phase. */
+static void add_a_loss(firn_native_plan *native) {
+    static firn_native_phase phases[16];
+    static firn_native_op ops[64];
+    memcpy(phases, native->phases, native->phases_count * sizeof *phases);
+    for (uint32_t p = 0; p < native->phases_count; p++)
+        for (uint32_t i = 0; i < phases[p].ops_count; i++)
+            if (phases[p].ops[i].code == FIRN_OP_cross_entropy) {
+                const uint32_t count = phases[p].ops_count;
+                memcpy(ops, phases[p].ops, count * sizeof *ops);
+                ops[count] = ops[i];
+                phases[p].ops = ops;
+                phases[p].ops_count = count + 1;
+                native->phases = phases;
+                return;
+            }
+}
+
+static void expect_unit(void (*change)(firn_native_plan *plan), const char *loss, const char *unit, bool guess) {
+    static signed_plan signed_plan;
+    signed_plan_settings settings = support_settings;
+    settings.change = change;
+    support_bigram(&signed_plan, &settings);
+    const firn_fb_plan plan = firn_fb_plan_root(signed_plan.file + FIRN_PAYLOAD_OFFSET);
+    const report_unit found = report_unit_of(plan);
+    assert_string_equal(found.loss, loss);
+    assert_string_equal(found.unit, unit);
+    assert_int_equal(!isnan(report_guess_of(plan)), guess);
+}
+
+TEST(several_losses_of_one_kind_have_no_unit) {
+    expect_unit(NULL, "cross-entropy", "nats per token", true);
+    expect_unit(add_a_loss, "sum of losses", "", false);
 }
 
 /* --- times of ops ------------------------------------------------------------------------------------------------- */
