@@ -738,7 +738,7 @@ function showConfusion() {
         return make("td", {className: i === j ? "right" : "", title: classes[i] + " taken for " + name + ": " + count,
             style: "background:color-mix(in srgb, var(" + (i === j ? "--c2" : "--c1") + ") " + (70 * part).toFixed(0) + "%, transparent)"}, whole(count));
     });
-    section("confusion", "Confusion", make("p", {}, whole(right) + " of " + whole(all) + " are right, " + share(right, all) + ". A row for each label, a column for each prediction; the diagonal is right. Rows without a prediction, such as those of NaN, are in no column and in no recall here; firn eval --per-class counts them."),
+    section("confusion", "Confusion", make("p", {}, whole(right) + " of " + whole(all) + " are right, " + share(right, all) + ". A row for each label, a column for each prediction; the diagonal is right. Rows without a prediction, whose outputs are not finite, are in no column and in no recall here; firn eval --per-class counts them."),
         make("div", {className: "scroll"}, make("table", {className: "matrix"}, make("thead", {}, make("tr", {}, make("th", {}, "label"), classes.map(name => make("th", {scope: "col", title: name}, name)), make("th", {}, "recall"))),
             make("tbody", {}, classes.map((name, i) => make("tr", {}, make("th", {scope: "row", title: name}, name), cells(i), make("td", {}, share(counts[i * n + i], sumRow(i))))),
                 make("tr", {}, make("th", {scope: "row"}, "precision"), classes.map((_, j) => make("td", {}, share(counts[j * n + j], sumColumn(j)))), make("td", {}))))));
