@@ -125,10 +125,8 @@ static void print_head(FILE *to, const cli_session *session, const cli_history *
     fprintf(to, ",\"parameters\":%llu,\"steps\":%llu,\"samples_per_step\":%llu,\"window\":%lu",
             (unsigned long long)info->parameters, (unsigned long long)info->steps,
             (unsigned long long)info->samples * info->micro_batches, (unsigned long)info->window);
-    if (loss != NULL)
-        print_string(to, "loss_name", loss);
-    if (unit != NULL)
-        print_string(to, "loss_unit", unit);
+    print_string(to, "loss_name", loss);
+    print_string(to, "loss_unit", unit);
     if (history != NULL) {
         print_hash(to, "eval_run_hash", history->run_hash);
         print_hash(to, "eval_data_sha256", history->data_sha256);

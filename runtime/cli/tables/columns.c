@@ -146,14 +146,20 @@ static int refuse(const char *path, const char *what) {
     return CLI_FILE;
 }
 
+/* Returns the index of the first name in which two lists differ, or the number of names where they are equal. */
+static uint32_t first_difference(const firn_host_names *one, const firn_host_names *other) {
+    uint32_t i = 0;
+    while (i < one->count && i < other->count && strcmp(one->list[i], other->list[i]) == 0)
+        i++;
+    return i;
+}
+
 /* Refuses a plan that reads other columns than those of the checkpoint. Where one of them has no names, none differ. */
 static int compare(const cli_session *session, const char *path, const firn_host_names *trained,
                    const firn_host_names *read, const char *what) {
     if (trained->count == 0 || read->count == 0)
         return CLI_OK;
-    uint32_t i = 0;
-    while (i < trained->count && i < read->count && strcmp(trained->list[i], read->list[i]) == 0)
-        i++;
+    const uint32_t i = first_difference(trained, read);
     if (i == trained->count && i == read->count)
         return CLI_OK;
     firn_host_fail(session->options->file,
@@ -223,11 +229,9 @@ static bool reads_classes(const cli_session *session) {
 
 int cli_columns_compare_classes(const cli_session *session) {
     const firn_host_names *trained = &session->classes, *here = &session->data.classes;
-    uint32_t i = 0;
     if (!reads_classes(session) || trained->count == 0)
         return CLI_OK;
-    while (i < trained->count && i < here->count && strcmp(trained->list[i], here->list[i]) == 0)
-        i++;
+    const uint32_t i = first_difference(trained, here);
     if (i == trained->count && i == here->count)
         return CLI_OK;
     firn_host_fail(firn_host_file_name(session->data.files[0].files[0]),
