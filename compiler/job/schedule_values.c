@@ -123,7 +123,7 @@ static void tell_cut(const work *w, uint32_t node, uint64_t begin, uint64_t end)
         return;
     tell(w, source_of(w->job, node), firnc_format("%s is cut off", class_of(w, node)),
          firnc_format("it ends at step %llu, and %s; if it is to end with the run, write total_iters: %llu",
-                      (unsigned long long)(begin + n->total), run_text(w), (unsigned long long)(end - begin)));
+                      (unsigned long long)begin + n->total, run_text(w), (unsigned long long)end - begin));
 }
 
 /* Checks a node that is used from `begin` on, for the steps to `end`. */

@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) void end_chunk(const firn_half_tile
     for (size_t row = 0; row < rows; row++)
         for (size_t v = 0; v < vectors; v++) {
             float *totals = t->totals + row * t->step + v * FIRN_HALVES;
-            firn_half_vector_add_to(totals, is_first ? NULL : totals, t->sums + row * t->step + v * FIRN_HALVES);
+            firn_half_vector_add_to(totals, t->sums + row * t->step + v * FIRN_HALVES, is_first);
         }
 }
 

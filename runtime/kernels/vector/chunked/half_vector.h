@@ -97,15 +97,14 @@ static inline firn_half_vector firn_half_vector_fma_some(uint32_t lanes, firn_ha
                               vbslq_f16(vtstq_u16(vdupq_n_u16(lanes >> 8 & 0xff), bits), sums.high, c.high)};
 }
 
-static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
+static inline void firn_half_vector_add_to(float *totals, const uint16_t *sums, bool is_first) {
     const firn_half_vector x = firn_half_vector_load(sums);
     const firn_vector low = {vcvt_f32_f16(vget_low_f16(x.low)), vcvt_high_f32_f16(x.low)};
     const firn_vector high = {vcvt_f32_f16(vget_low_f16(x.high)), vcvt_high_f32_f16(x.high)};
-    const bool is_first = totals == NULL;
     const firn_vector before_low = is_first ? firn_vector_zero() : firn_vector_load(totals);
     const firn_vector before_high = is_first ? firn_vector_zero() : firn_vector_load(totals + FIRN_VECTOR);
-    firn_vector_store(to, firn_vector_add(before_low, low));
-    firn_vector_store(to + FIRN_VECTOR, firn_vector_add(before_high, high));
+    firn_vector_store(totals, firn_vector_add(before_low, low));
+    firn_vector_store(totals + FIRN_VECTOR, firn_vector_add(before_high, high));
 }
 
 #else
@@ -169,13 +168,12 @@ static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t 
     return firn_half_vector_fma_of(firn_half_vector_fill(a[row]), b, c);
 }
 
-/* to[] = totals[] + sums[] for FIRN_HALVES sums, in float32; totals: NULL if they are +0. The sums are in memory
+/* totals[] += sums[] for FIRN_HALVES sums, in float32; the first sums are added to +0. The sums are in memory
  * because the conversion is one operation as part of a load, and three of a register's half. */
-static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
+static inline void firn_half_vector_add_to(float *totals, const uint16_t *sums, bool is_first) {
     for (size_t i = 0; i < FIRN_HALVES; i += FIRN_VECTOR) {
         const firn_vector x = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(sums + i)));
-        firn_vector_store(to + i,
-                          firn_vector_add(totals == NULL ? firn_vector_zero() : firn_vector_load(totals + i), x));
+        firn_vector_store(totals + i, firn_vector_add(is_first ? firn_vector_zero() : firn_vector_load(totals + i), x));
     }
 }
 
@@ -221,9 +219,9 @@ static inline firn_half_vector firn_half_vector_fma(firn_half_factors a, size_t 
     return firn_half_vector_fma_of(firn_half_vector_fill(a[row]), b, c);
 }
 
-static inline void firn_half_vector_add_to(float *to, const float *totals, const uint16_t *sums) {
+static inline void firn_half_vector_add_to(float *totals, const uint16_t *sums, bool is_first) {
     for (size_t i = 0; i < FIRN_HALVES; i++)
-        to[i] = (totals == NULL ? 0.0f : totals[i]) + firn_float16_to_float(sums[i]);
+        totals[i] = (is_first ? 0.0f : totals[i]) + firn_float16_to_float(sums[i]);
 }
 
 #    endif

@@ -114,12 +114,8 @@ typedef struct block {
 
 /* Adds the sums of a finished chunk to the totals, or to +0 where there are none yet. */
 static void end_chunk(const uint16_t *sums, size_t rows, float *totals, bool is_first) {
-    if (is_first)
-        for (size_t i = 0; i < rows * WIDTH; i += FIRN_HALVES)
-            firn_half_vector_add_to(totals + i, NULL, sums + i);
-    else
-        for (size_t i = 0; i < rows * WIDTH; i += FIRN_HALVES)
-            firn_half_vector_add_to(totals + i, totals + i, sums + i);
+    for (size_t i = 0; i < rows * WIDTH; i += FIRN_HALVES)
+        firn_half_vector_add_to(totals + i, sums + i, is_first);
 }
 
 /* The end of the last chunk of a tile. */

@@ -53,7 +53,7 @@ static inline firn_lines lines_from(const part *p, size_t row, size_t bytes) {
 static inline __attribute__((always_inline)) void multiply_block(uint8_t type, const firn_turned *block, size_t size,
                                                                  const float *query, float *scores, firn_lines *lines,
                                                                  bool fetches) {
-    const size_t lines_of_step = FIRN_TURNED * FIRN_VECTOR * firn_factor_bytes(type, false) / FIRN_LINE;
+    const size_t lines_of_step = firn_factor_bytes(type, false) * FIRN_TURNED * FIRN_VECTOR / FIRN_LINE;
     const size_t whole = block->columns == FIRN_TURNED ? size / FIRN_VECTOR * FIRN_VECTOR : 0;
     firn_vector sums[FIRN_TURNED_VECTORS];
     FIRN_UNROLL

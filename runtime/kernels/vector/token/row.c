@@ -98,7 +98,7 @@ static inline firn_lines block_behind(const columns *c, size_t index, size_t byt
 
 /* Computes the sums of a block of columns. */
 static inline __attribute__((always_inline)) void add_block(uint8_t type, bool rounds, const columns *c) {
-    const size_t bytes = firn_factor_bytes(type, rounds), lines_of_step = FIRN_TURNED * FIRN_VECTOR * bytes / FIRN_LINE;
+    const size_t bytes = firn_factor_bytes(type, rounds), lines_of_step = bytes * FIRN_TURNED * FIRN_VECTOR / FIRN_LINE;
     const size_t column_step = c->weight->column_step;
     const firn_turned block = {c->weight->data, c->weight->first + c->first * column_step, column_step, c->count};
     const size_t whole = c->count == FIRN_TURNED ? c->terms / FIRN_VECTOR * FIRN_VECTOR : 0;
