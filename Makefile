@@ -529,9 +529,6 @@ $(SCALAR_PRODUCT): $(BUILD)/scalar/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(quiet)$(CCACHE) $(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 $(SCALAR_NAMES) $(WITHOUT_FMA) -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
-# The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
-$(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
-$(BUILD)/tests/test_sealed: | $(call object,plan/checks/sealed/semantics.c)
 ifneq ($(filter avx512,$(SETS)),)
 # Without AVX-512-FP16 this compiles the plain C version of its kernels.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/vector/%.o,chunked/chunked \

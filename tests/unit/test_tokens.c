@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "compiler/base/files.h"
+#include "compiler/base/words.h"
 #include "compiler/tokens/tokenizer.h"
+#include "plan/container.h"
+#include "plan/errors.h"
+#include "plan/signature.h"
 #include "tests/unit/support_test.h"
 
 #define FOLDER "tests/golden/tokens/"
@@ -23,6 +27,19 @@ TEST(characters_are_read_from_both_sides) {
         {"\xF4\x90\x80\x80", FIRNC_UNICODE_COUNT + 0xF4, 1}, /* beyond the last character */
         {"\xE4\xB8", FIRNC_UNICODE_COUNT + 0xE4, 1},         /* cut off */
         {"\x80", FIRNC_UNICODE_COUNT + 0x80, 1},
+        {"\xC1\xBF", FIRNC_UNICODE_COUNT + 0xC1, 1}, /* the forms before and behind each end */
+        {"\xC2\x80", 0x80, 2},
+        {"\xDF\xBF", 0x7FF, 2},
+        {"\xE0\x9F\xBF", FIRNC_UNICODE_COUNT + 0xE0, 1},
+        {"\xE0\xA0\x80", 0x800, 3},
+        {"\xED\x9F\xBF", 0xD7FF, 3},
+        {"\xED\xBF\xBF", FIRNC_UNICODE_COUNT + 0xED, 1},
+        {"\xEE\x80\x80", 0xE000, 3},
+        {"\xEF\xBF\xBF", 0xFFFF, 3},
+        {"\xF0\x8F\xBF\xBF", FIRNC_UNICODE_COUNT + 0xF0, 1},
+        {"\xF0\x90\x80\x80", 0x10000, 4},
+        {"\xF5\x80\x80\x80", FIRNC_UNICODE_COUNT + 0xF5, 1},
+        {"\xFF", FIRNC_UNICODE_COUNT + 0xFF, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const uint8_t *bytes = (const uint8_t *)rows[i].bytes;
@@ -42,6 +59,26 @@ TEST(characters_are_read_from_both_sides) {
     assert_int_equal(firnc_utf8_unfinished((const uint8_t *)"a\xC3", 2), 1);
     assert_int_equal(firnc_utf8_unfinished((const uint8_t *)"a\xC3\xA9", 3), 0);
     assert_int_equal(firnc_utf8_unfinished((const uint8_t *)"\x80\x80\x80\x80", 4), 0);
+}
+
+static void add_table(firn_sha256 *hash, const void *rows, uint32_t count, size_t row_bytes) {
+    assert_int_equal(firn_sha256_update(hash, rows, count * row_bytes), FIRN_OK);
+}
+
+/* Every number of the tables, whatever version of Unicode the Python of this machine has. Tables of another version
+ * have another hash. */
+TEST(tables_are_those_of_their_version) {
+    firn_sha256 hash;
+    uint8_t digest[FIRN_HASH_BYTES];
+    assert_int_equal(firn_sha256_begin(&hash), FIRN_OK);
+    add_table(&hash, firnc_unicode_properties, firnc_unicode_properties_count, sizeof(firnc_unicode_range));
+    add_table(&hash, firnc_unicode_orders, firnc_unicode_orders_count, sizeof(firnc_unicode_range));
+    add_table(&hash, firnc_unicode_decompositions, firnc_unicode_decompositions_count, sizeof(firnc_unicode_triple));
+    add_table(&hash, firnc_unicode_compositions, firnc_unicode_compositions_count, sizeof(firnc_unicode_triple));
+    assert_int_equal(firn_sha256_end(&hash, digest), FIRN_OK);
+    assert_string_equal(firnc_unicode_version, "14.0.0");
+    assert_string_equal(firnc_hex(digest, sizeof digest),
+                        "74e450b079de68ba3970de446b93a3495e1628513d48571afbdc98b1a544b84c");
 }
 
 TEST(nfc_composes) {
