@@ -218,14 +218,62 @@ TEST(a_request_without_its_mark_passes_no_plan) {
     assert_int_not_equal(firn_check(&request, &checked), FIRN_OK);
 }
 
+enum { STEPS = 7, BEFORE_THE_COUNTER = 5, NO_STEP = STEPS };
+
+static const uint32_t trail_steps[STEPS] = {FIRN_TRAIL_KEY,    FIRN_TRAIL_SIGNATURE, FIRN_TRAIL_DEVICE,
+                                            FIRN_TRAIL_IMAGE,  FIRN_TRAIL_RUN_HASH,  FIRN_TRAIL_COUNTER,
+                                            FIRN_TRAIL_PAYLOAD};
+
+/* A trail of the first `count` checks without number `left_out`. Check number `different` has these differences. */
+static firn_trail trail_of(uint32_t count, uint32_t left_out, uint32_t different, uint32_t first, uint32_t second) {
+    firn_trail trail = {0};
+    for (uint32_t i = 0; i < count; i++)
+        if (i != left_out)
+            firn_trail_add(&trail, trail_steps[i], i == different ? first : 0, i == different ? second : 0);
+    return trail;
+}
+
 /* The trail of a plan that has passed every check before that of the counter. */
 static firn_trail trail_before_the_counter(void) {
-    static const uint32_t steps[] = {FIRN_TRAIL_KEY, FIRN_TRAIL_SIGNATURE, FIRN_TRAIL_DEVICE, FIRN_TRAIL_IMAGE,
-                                     FIRN_TRAIL_RUN_HASH};
-    firn_trail trail = {0};
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-        firn_trail_add(&trail, steps[i], 0, 0);
-    return trail;
+    return trail_of(BEFORE_THE_COUNTER, NO_STEP, NO_STEP, 0, 0);
+}
+
+/* A disturbance that changes few bits of the number of a check cannot make it that of another, or no number at all. */
+TEST(the_numbers_of_checks_differ_in_many_bits) {
+    for (uint32_t i = 0; i < STEPS; i++) {
+        assert_true(__builtin_popcount(trail_steps[i]) >= 12);
+        for (uint32_t j = 0; j < i; j++)
+            assert_true(__builtin_popcount(trail_steps[i] ^ trail_steps[j]) >= 12);
+    }
+}
+
+TEST(a_trail_needs_every_check_and_no_difference) {
+    const firn_trail whole = trail_of(STEPS, NO_STEP, NO_STEP, 0, 0), none = {0};
+    assert_true(firn_trail_is_complete(&whole));
+    assert_false(firn_trail_is_complete(&none));
+    for (uint32_t i = 0; i < STEPS; i++) {
+        const firn_trail shorter = trail_of(STEPS, i, NO_STEP, 0, 0);
+        assert_false(firn_trail_is_complete(&shorter));
+        for (uint32_t bit = 0; bit < 32; bit++) {
+            const firn_trail first = trail_of(STEPS, NO_STEP, i, UINT32_C(1) << bit, 0);
+            const firn_trail second = trail_of(STEPS, NO_STEP, i, 0, UINT32_C(1) << bit);
+            assert_false(firn_trail_is_complete(&first));
+            assert_false(firn_trail_is_complete(&second));
+        }
+    }
+}
+
+TEST(a_difference_is_found_in_every_bit) {
+    static const uint8_t zeros[9];
+    uint8_t other[sizeof zeros];
+    for (uint32_t bit = 0; bit < 8 * sizeof other; bit++) {
+        memset(other, 0, sizeof other);
+        other[bit / 8] = (uint8_t)(1u << bit % 8);
+        assert_int_not_equal(firn_difference(zeros, other, sizeof other), 0);
+        assert_int_not_equal(firn_difference(other, zeros, sizeof other), 0);
+        assert_int_equal(firn_difference(other, zeros, bit / 8), 0);
+        assert_int_equal(firn_difference(other, other, sizeof other), 0);
+    }
 }
 
 /* Zeros, as they may lie where a spoiled pointer points to, have no function that reads a counter. Only with the mark
