@@ -8,6 +8,7 @@
 #include "plan/generated/tables.h"
 #include "plan/generated/version.h"
 #include "plan/needs.h"
+#include "plan/ops.h"
 #include "tests/unit/sample_plan.h"
 #include "tests/unit/support_signed_plans.h"
 #include "tests/unit/support_test.h"
@@ -191,6 +192,91 @@ TEST(plans_need_no_more_than_there_is) {
     free(sample);
     support_bigram(&small, &support_settings);
     assert_int_equal(firn_needs_minor(small.file + FIRN_PAYLOAD_OFFSET), 0);
+}
+
+/* What a plan of one op needs, whose tensors are float32 and have these extents. */
+static uint32_t needs_of_op(const firn_native_op *op, const uint32_t *dims, uint32_t rank) {
+    const firn_native_tensor tensor = {
+        .type = FIRN_FLOAT32, .role = FIRN_FB_ROLE_ACTIVATION, .dims = dims, .dims_count = rank, .base = FIRN_ABSENT};
+    const firn_native_tensor tensors[] = {tensor, tensor, tensor};
+    const firn_native_phase phase = {.ops = op, .ops_count = 1};
+    const firn_native_input input = {.name = "x", .scale = 1, .ring = FIRN_ABSENT};
+    const firn_native_sampler sampler = {.pushed = FIRN_ABSENT, .counted = FIRN_ABSENT};
+    const firn_native_initialiser initialiser = {0};
+    const firn_native_plan plan = {.tensors = tensors,
+                                   .tensors_count = 3,
+                                   .phases = &phase,
+                                   .phases_count = 1,
+                                   .inputs = &input,
+                                   .inputs_count = 1,
+                                   .sampler = &sampler,
+                                   .initialisers = &initialiser,
+                                   .initialisers_count = 1,
+                                   .loss = FIRN_ABSENT,
+                                   .learning_rate = FIRN_ABSENT,
+                                   .loss_scale = FIRN_ABSENT,
+                                   .optimizer_step = FIRN_ABSENT,
+                                   .finite = FIRN_ABSENT,
+                                   .at_floor = FIRN_ABSENT,
+                                   .gradient_norm = FIRN_ABSENT};
+    size_t bytes = 0;
+    uint8_t *payload = firn_native_write(&plan, &bytes);
+    assert_non_null(payload);
+    const uint32_t needs = firn_needs_minor(payload);
+    free(payload);
+    return needs;
+}
+
+/* A label that is ignored and no class needs version 3. Of a plan whose meaning has not been checked the classes may be
+ * unknown; then only a label that no int32 is counts as none of them. */
+TEST(an_ignored_label_that_is_no_class_needs_version_3) {
+    enum { CLASSES = 5, OLD = 0, NEW = 3 };
+    static const uint32_t dims[] = {7, CLASSES};
+    static const struct {
+        uint16_t code;
+        uint32_t inputs, rank, integers; /* how many there are */
+        uint32_t table;                  /* number of the tensor in the place of the logits */
+        int64_t ignored;
+        uint32_t least;
+    } rows[] = {
+        {FIRN_OP_cross_entropy_weighted, 2, 2, 2, 1, CLASSES - 1, OLD},
+        {FIRN_OP_cross_entropy_weighted, 2, 2, 2, 1, CLASSES, NEW},
+        {FIRN_OP_cross_entropy_weighted, 2, 2, 2, 1, -1, OLD},
+        {FIRN_OP_cross_entropy_weighted_backward, 3, 2, 2, 1, CLASSES - 1, OLD},
+        {FIRN_OP_cross_entropy_weighted_backward, 3, 2, 2, 1, CLASSES, NEW},
+        {FIRN_OP_metric_weighted_accuracy, 4, 2, 1, 1, CLASSES - 1, OLD},
+        {FIRN_OP_metric_weighted_accuracy, 4, 2, 1, 1, CLASSES, NEW},
+        {FIRN_OP_metric_confusion, 4, 2, 1, 1, CLASSES - 1, OLD},
+        {FIRN_OP_metric_confusion, 4, 2, 1, 1, CLASSES, NEW},
+        {FIRN_OP_linear_cross_entropy, 4, 2, 7, 1, CLASSES - 1, OLD},
+        {FIRN_OP_linear_cross_entropy, 4, 2, 7, 1, CLASSES, NEW},
+        /* no attribute, no logits, logits that do not exist */
+        {FIRN_OP_cross_entropy_weighted, 2, 2, 0, 1, CLASSES, OLD},
+        {FIRN_OP_cross_entropy_weighted, 0, 2, 2, 1, UINT32_MAX - 1, OLD},
+        {FIRN_OP_cross_entropy_weighted, 0, 2, 2, 1, UINT32_MAX, NEW},
+        {FIRN_OP_cross_entropy_weighted, 2, 2, 2, 3, UINT32_MAX - 1, OLD},
+        {FIRN_OP_cross_entropy_weighted, 2, 2, 2, 3, UINT32_MAX, NEW},
+        {FIRN_OP_cross_entropy_weighted, 2, 2, 2, FIRN_ABSENT, UINT32_MAX - 1, OLD},
+        {FIRN_OP_linear_cross_entropy, 4, 2, 1, 1, CLASSES, OLD},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const uint32_t inputs[] = {rows[i].table, rows[i].table, rows[i].table, rows[i].table}, outputs[] = {0};
+        int64_t integers[7] = {0};
+        const uint8_t position = firn_op_ignore_index(rows[i].code);
+        if (rows[i].code == FIRN_OP_linear_cross_entropy)
+            integers[FIRN_LINEAR_CROSS_ENTROPY_CLASSES] = CLASSES;
+        integers[position] = rows[i].ignored;
+        const firn_native_op op = {.code = rows[i].code,
+                                   .inputs = inputs,
+                                   .inputs_count = rows[i].inputs,
+                                   .outputs = outputs,
+                                   .outputs_count = 1,
+                                   .integers = integers,
+                                   .integers_count = rows[i].integers};
+        const uint32_t needs = needs_of_op(&op, dims, rows[i].rank);
+        if (rows[i].least == NEW ? needs < NEW : needs >= NEW)
+            fail_msg("row %zu needs version %u", i, needs);
+    }
 }
 
 /* No field of the sample may escape the search. */
