@@ -90,10 +90,10 @@ firnc_compilation test_compilation(const test_recipe *recipe) {
 }
 
 void test_run_passes(firnc_compilation *compilation, firnc_pass last) {
-    static const firnc_pass passes[] = {firnc_check_built, firnc_infer_shapes, firnc_add_adapters,  firnc_freeze,
-                                        firnc_resolve_pol, firnc_autocast,     firnc_differentiate, firnc_add_training,
-                                        firnc_fuse,        firnc_make_views,   firnc_order,         firnc_plan_memory,
-                                        firnc_lower};
+    static const firnc_pass passes[] = {
+        firnc_check_built, firnc_infer_shapes,  firnc_add_adapters, firnc_freeze, firnc_resolve_pol,
+        firnc_autocast,    firnc_differentiate, firnc_add_training, firnc_fuse,   firnc_leave_out_copies,
+        firnc_make_views,  firnc_order,         firnc_plan_memory,  firnc_lower};
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         if (passes[i] != firnc_differentiate || compilation->job->mode == FIRNC_TRAIN)
             assert_true(passes[i](compilation));

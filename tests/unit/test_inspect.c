@@ -246,6 +246,33 @@ TEST(test_engines) {
     }
 }
 
+/* Of weights that products round as they read them, the elements of all products count, and only with --weight-copies
+ * never: this model is small. */
+TEST(test_rounded_weights) {
+    static const firnc_weight_copies copies[] = {FIRNC_COPIES_AUTO, FIRNC_COPIES_ALWAYS, FIRNC_COPIES_NEVER};
+    for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++) {
+        test_recipe recipe = test_gpt2_recipe();
+        test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+        recipe.job.weight_copies = copies[i];
+        firnc_compilation compilation;
+        uint64_t bytes;
+        const char *plan = make_plan(&recipe, &compilation, &bytes);
+        cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
+        const uint64_t weights = 2 * (16 * 48 + 16 * 16 + 2 * 16 * 32) + 11 * 16;
+        const uint64_t rounded = copies[i] == FIRNC_COPIES_NEVER ? weights : 0;
+        assert_int_equal(number(cJSON_GetObjectItemCaseSensitive(root, "totals"), "rounded_weights"), rounded);
+        const char *text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
+        if (rounded == 0)
+            assert_null(strstr(text, "rounded weights"));
+        else
+            assert_contains(text,
+                            "\n  rounded weights    4,272 elements, which products read as float32: no half copy of "
+                            "them\n");
+        cJSON_Delete(root);
+        unlink(plan);
+    }
+}
+
 TEST(test_table) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
