@@ -526,3 +526,96 @@ TEST(a_shape_ends_with_the_last_extents) {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         assert_false(firnc_ends_with(&whole, &others[i]));
 }
+
+/* --- the dump ----------------------------------------------------------------------------------------------------- */
+
+static const char *dump_of(const firnc_graph *graph) {
+    static char text[1 << 14];
+    support_capture_begin(STDOUT_FILENO);
+    firnc_dump(graph);
+    (void)support_capture_end(text, sizeof text);
+    return text;
+}
+
+/* Every rule of initial values, every annotation and every kind of attribute. */
+TEST(a_dump_of_a_built_graph) {
+    static const firnc_init truncated = {.rule = FIRNC_INIT_TRUNCATED_NORMAL, .a = 0.5F, .b = 2, .low = -1, .high = 3};
+    static const firnc_init uniform = {.rule = FIRNC_INIT_UNIFORM, .a = -0.25F, .b = 0.25F};
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    const firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){4, 3}, gauss, true);
+    const firnc_value bias = firnc_parameter(graph, "bias", 1, (uint32_t[]){4}, (firnc_init){.a = 1.5F}, false);
+    const firnc_value gain = firnc_parameter(graph, "gain", 1, (uint32_t[]){4}, truncated, false);
+    const firnc_value shift = firnc_parameter(graph, "shift", 1, (uint32_t[]){4}, uniform, false);
+    firnc_layer_begin(graph, "fc");
+    firnc_pol_begin(graph, level(2));
+    const firnc_value y = firnc_linear(graph, x, weight, bias, FIRNC_OUT_IN);
+    firnc_pol_end(graph);
+    firnc_pol_next(graph, (firnc_pol){.level = 1, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true});
+    const firnc_value z = firnc_layer_norm(graph, y, gain, shift, 0.125F);
+    firnc_pol_rule(graph, (firnc_pol){.level = 1, .bwd_level = FIRNC_UNSET, .enable_bwd = true});
+    (void)firnc_linear(graph, z, weight, FIRNC_NONE, FIRNC_IN_OUT);
+    firnc_layer_end(graph);
+    assert_string_equal(dump_of(graph),
+                        "graph toy, train: 10 values, 3 nodes\n"
+                        "values\n"
+                        "  %0 input float32[2,3] \"x\"\n"
+                        "  %1 parameter float32[4,3] \"weight\" = normal(0, 1) rng 0 decay\n"
+                        "  %2 parameter float32[4] \"bias\" = 1.5\n"
+                        "  %3 parameter float32[4] \"gain\" = truncated_normal(0.5, 2, -1, 3) rng 1\n"
+                        "  %4 parameter float32[4] \"shift\" = uniform(-0.25, 0.25) rng 2\n"
+                        "  %5 activation float32[?] \"fc/linear\"\n"
+                        "  %6 activation float32[?] \"fc/layer_norm\"\n"
+                        "  %7 activation float32[?] \"fc/layer_norm.1\"\n"
+                        "  %8 activation float32[?] \"fc/layer_norm.2\"\n"
+                        "  %9 activation float32[?] \"fc/linear\"\n"
+                        "phase micro_batch\n"
+                        "  %5:float32[?] = linear(%0, %1, %2) layout=0 \"fc\" asked 2/2 by scope f32>float32\n"
+                        "  %6:float32[?], %7:float32[?], %8:float32[?] = layer_norm(%5, %3, %4) affine=0 epsilon=0.125 "
+                        "\"fc\" asked 1/0 by call\n"
+                        "  %9:float32[?] = linear(%6, %1) layout=1 \"fc\" asked -/1 by rule f32>float32\n");
+}
+
+/* What passes add: places, lifetimes, levels, reductions, the loss and the sizes. */
+TEST(a_dump_of_a_frozen_graph) {
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    const firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){4, 3}, gauss, false);
+    const firnc_value y = firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN), z = firnc_relu(graph, y);
+    graph->eval = true;
+    graph->loss = z;
+    graph->region_bytes[FIRNC_IN_PARAMETERS] = 48;
+    graph->region_bytes[FIRNC_IN_OPTIMIZER] = 16;
+    graph->region_bytes[FIRNC_IN_SESSION] = 32;
+    graph->region_bytes[FIRNC_IN_ARENA] = 80;
+    graph->live_bytes = 64;
+    graph->values[x].region = graph->values[y].region = graph->values[z].region = FIRNC_IN_ARENA;
+    graph->values[weight].region = FIRNC_IN_PARAMETERS;
+    graph->values[weight].offset = 16;
+    graph->values[y].offset = 32;
+    graph->values[y].first = 1;
+    graph->values[y].last = 2;
+    graph->values[y].persistent = true;
+    firnc_node *linear = &graph->nodes[0], *relu = &graph->nodes[1];
+    linear->level = 2;
+    linear->origin = FIRNC_ORIGIN_PATTERN;
+    linear->backward_level = 1;
+    linear->backward_origin = FIRNC_ORIGIN_GLOBAL;
+    linear->half_softmax = true;
+    linear->reductions[0] = (firn_reduction){
+        .kind = FIRN_REDUCTION_CHUNKED, .accumulator = FIRN_FLOAT16, .output = FIRN_BFLOAT16, .chunk = 64};
+    relu->phase = FIRNC_PHASE_EVALUATE;
+    assert_string_equal(dump_of(graph), "graph toy, eval: 4 values, 2 nodes\n"
+                                        "values\n"
+                                        "  %0 input float32[2,3] \"x\" @arena+0 live 0..0\n"
+                                        "  %1 parameter float32[4,3] \"weight\" = normal(0, 1) rng 0 @parameters+16\n"
+                                        "  %2 activation float32[?] \"toy/linear\" persistent @arena+32 live 1..2\n"
+                                        "  %3 activation float32[?] \"toy/relu\" @arena+0 live 0..0\n"
+                                        "phase micro_batch\n"
+                                        "  %2:float32[?] = linear(%0, %1) layout=0 \"toy\" asked half softmax pol 2 by "
+                                        "pattern backward 1 by global chunked(float16,64)>bfloat16\n"
+                                        "phase evaluate\n"
+                                        "  %3:float32[?] = relu(%2) \"toy\"\n"
+                                        "loss %3\n"
+                                        "state 96 bytes, arena 80 bytes, live at once 64 bytes\n");
+}
