@@ -92,6 +92,17 @@ expect 'no room for the runner' 1 'training float32 failed: .*limit of file size
     "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/full" -o "$folder/data"
 expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' sh -c "ulimit -f 2; exec '$FIRNC' compare \
     '$RECIPE' --data '$folder/text' -o '$folder/data'"
+# A runner that does not begin, or is killed, ends the study with one line.
+runs_no_runner() {
+    expect "$@"
+    [ "$(wc -l <"$folder/err")" -eq 1 ] || fail "$1: more than one line: $(cat "$folder/err")"
+}
+runs_no_runner 'no file for its messages' 1 'cannot be run: Too many open files; close some programs' sh -c "ulimit -n 4; exec '$FIRNC' \
+    compare '$RECIPE' --data '$folder/text' -o '$folder/data'"
+printf '#!/bin/sh\nkill -9 $$\n' >"$folder/killed"
+chmod +x "$folder/killed"
+runs_no_runner 'a killed runner' 1 'killed: ended by signal 9; try it alone' \
+    "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/killed" -o "$folder/data"
 [ ! -e "$folder/data" ] || fail "a study without room left its folder"
 
 # A result that cannot be written after all trials: their logs are kept.
