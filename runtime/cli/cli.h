@@ -417,6 +417,8 @@ void cli_note_classes(const cli_session *session);
 void cli_note_images(const cli_session *session);
 /* Notes files that are probably not the text as which a plan of windows reads them. */
 void cli_note_kinds(const cli_session *session);
+/* Notes classes that the part that is trained on, or the part that is held out, lacks (tables/split.c). */
+void cli_note_split(const cli_session *session);
 /* Writes how many samples there are and which of them are read. Returns false if they are fewer than the plan needs. */
 bool cli_say_samples(const cli_session *session, char *text, size_t size);
 

@@ -74,7 +74,7 @@ static void print_classes(firn_host_summary *summary, const firn_host_names *nam
     char text[200];
     if (summary->counts == NULL)
         return;
-    const uint64_t ignored = take_ignored(summary);
+    const uint64_t with_ignored = summary->classes, ignored = take_ignored(summary);
     const long long first = (long long)summary->first, last = first + summary->span - 1;
     if (summary->classes != 0)
         snprintf(text, sizeof text, "%lu, from %lld to %lld", (unsigned long)summary->classes, first, last);
@@ -89,6 +89,9 @@ static void print_classes(firn_host_summary *summary, const firn_host_names *nam
                  (unsigned long long)ignored, ignored == 1 ? " is" : "s are");
         line("ignored", text);
     }
+    if (summary->changes + 1 == with_ignored && summary->classes > 1 && summary->numbers >= 2 * with_ignored)
+        line("warning", "the labels are sorted by class, and a part that is held out is the last records: shuffle the "
+                        "records with their labels");
     if (first == 1 && last == (long long)summary->classes && last > 1)
         line("warning", "the classes begin at 1, and a plan numbers them from 0: save x - 1");
 }
@@ -263,6 +266,7 @@ static int print_plan(const cli_session *session) {
     cli_note_first_class(session);
     cli_note_images(session);
     cli_note_classes(session);
+    cli_note_split(session);
     if (cli_say_out_of_range(session, text, sizeof text) != NULL)
         return cli_error(session, FIRN_ERROR_DATA_RANGE);
     if (!cli_say_samples(session, text, sizeof text))

@@ -387,6 +387,7 @@ void cli_note_data(const cli_session *session) {
     cli_note_first_class(session);
     cli_note_images(session);
     cli_note_classes(session);
+    cli_note_split(session);
     cli_columns_note(session);
     note_counts(session);
 }

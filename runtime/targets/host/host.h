@@ -371,6 +371,7 @@ typedef struct firn_host_summary {
     uint32_t classes;         /* different numbers, if all are whole and less than 65,536 apart; else 0 */
     int64_t first;            /* the least of them */
     uint32_t span;            /* from the least to the greatest */
+    uint64_t changes;         /* numbers that differ from the one before them, if there are classes */
     uint64_t *counts;         /* of each number in the span; allocated, NULL if there are no classes */
 } firn_host_summary;
 

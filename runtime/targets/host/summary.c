@@ -47,6 +47,7 @@ typedef struct walk {
     firn_host_summary *summary;
     double least, most; /* of the finite numbers */
     bool whole;         /* all of them */
+    double before;      /* the number before this one */
 } walk;
 
 static void add_number(walk *walk, const firn_host_file *file, const uint8_t *number) {
@@ -68,6 +69,8 @@ static void add_number(walk *walk, const firn_host_file *file, const uint8_t *nu
 
 static void count_number(walk *walk, const firn_host_file *file, const uint8_t *number) {
     const double value = firn_host_number_value(&file->how, number);
+    walk->summary->changes += value != walk->before && isfinite(walk->before);
+    walk->before = value;
     const double index = value - walk->least; /* outside, or NaN, if the file changed since its range was found */
     if (index >= 0 && index < (double)walk->summary->span)
         walk->summary->counts[(size_t)index]++;
@@ -85,7 +88,7 @@ static bool each_number(const firn_host_file *file, walk *walk,
 }
 
 bool firn_host_file_summarise(const firn_host_file *file, firn_host_summary *summary) {
-    walk walk = {.summary = summary, .least = HUGE_VAL, .most = -HUGE_VAL, .whole = true};
+    walk walk = {.summary = summary, .least = HUGE_VAL, .most = -HUGE_VAL, .whole = true, .before = HUGE_VAL};
     *summary =
         (firn_host_summary){.real = firn_host_number_row_of(file->how.from)->real, .numbers = file->layout.elements};
     if (!each_number(file, &walk, add_number))
