@@ -288,7 +288,8 @@ int cli_profile_begin(cli_profile *profile, cli_session *session);
 /* Call them before and after each step. done: the step ran to its end. */
 void cli_profile_begin_step(cli_profile *profile);
 void cli_profile_end_step(cli_profile *profile, bool done, bool skipped);
-/* Writes the times, if a step was measured, and notes it if none of those that ran could be. Returns CLI_OK or, after a message, CLI_FILE. */
+/* Writes the times, if a step was measured, and notes it if none of those that ran could be. Returns CLI_OK or, after a
+ * message, CLI_FILE. */
 int cli_profile_write(const cli_profile *profile);
 void cli_profile_end(cli_profile *profile);
 
@@ -395,6 +396,8 @@ int cli_columns_compare_classes(const cli_session *session);
 /* Notes that an evaluation reads the columns of a table, or numbers classes, in their order, because no names of a
  * training are known. */
 void cli_columns_note(const cli_session *session);
+/* Writes what the file beside a checkpoint says, or that there is none, or why it is of no use. */
+void cli_columns_describe(const char *checkpoint, const firn_record *header, char *text, size_t size);
 /* Writes the names of a training beside its checkpoint; NULL: there is none. Returns CLI_OK or, after a message,
  * CLI_FILE. */
 int cli_columns_keep(const cli_session *session, const char *checkpoint);
@@ -699,6 +702,8 @@ int cli_record_read(cli_record *record, const char *path, const uint8_t *device_
  * another exit code, after a message. */
 int cli_record_refuse(const char *path);
 void cli_record_unload(cli_record *record);
+/* digest.c: computes the digest of the state in a record. Returns FIRN_OK or FIRN_ERROR_HASH. */
+int cli_record_digest(const cli_record *record, uint8_t digest[32]);
 
 /* --- the commands --- */
 
@@ -710,6 +715,7 @@ int cli_data(const cli_options *options);
 int cli_data_statistics(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
+int cli_checkpoint(const cli_options *options);
 int cli_flash(const cli_options *options);
 int cli_report_page(const cli_options *options); /* runtime/report */
 int cli_plot(const cli_options *options);        /* likewise */

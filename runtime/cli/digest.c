@@ -23,6 +23,10 @@ static int digest_of(const cli_record *record, uint32_t first, uint32_t last, ui
     return error == FIRN_OK ? firn_sha256_end(&hash, digest) : error;
 }
 
+int cli_record_digest(const cli_record *record, uint8_t digest[32]) {
+    return digest_of(record, 0, record->count, digest);
+}
+
 static int print_digests(const cli_options *options, const cli_record *record) {
     uint8_t digest[32];
     int error = FIRN_OK;
@@ -35,7 +39,7 @@ static int print_digests(const cli_options *options, const cli_record *record) {
         putchar('\n');
     }
     if (error == FIRN_OK)
-        error = digest_of(record, 0, record->count, digest);
+        error = cli_record_digest(record, digest);
     if (error != FIRN_OK) {
         firn_host_fail(options->file, "%s", firn_error_text(error));
         return cli_exit_code(error);

@@ -18,6 +18,7 @@ static const struct {
                 {"generate", cli_generate, true},
                 {"export", cli_export, false},
                 {"digest", cli_digest, true},
+                {"checkpoint", cli_checkpoint, true},
                 {"report", cli_report_page, false},
                 {"plot", cli_plot, false},
                 {"flash", cli_flash, false}};

@@ -19,6 +19,7 @@ enum {
     STATISTICS = 256,
     REPORT = 512,
     PLOT = 1024,
+    CHECKPOINT = 2048,
     FILES = DATA | STATISTICS | REPORT | PLOT, /* whose operands are any number of files */
     RUN = TRAIN | EVAL | PREDICT,
     OPEN = RUN | GENERATE, /* what opens a plan, with data or without */
@@ -74,6 +75,13 @@ static const struct {
       .forms = {"CHECKPOINT [options]"},
       .text = "print the SHA-256 of the state in a checkpoint, as train does at its end"},
      DIGEST,
+     "CHECKPOINT"},
+    {{.name = "checkpoint",
+      .forms = {"CHECKPOINT [options]"},
+      .text =
+          "say what a checkpoint holds: the step and the samples of the run, sizes, hashes of the run, the model and "
+          "the data, and which files are beside it"},
+     CHECKPOINT,
      "CHECKPOINT"},
     {{.name = "report",
       .forms = {"LOG... -o FILE [options]", "--plan PLAN --pub PUB -o FILE"},
@@ -317,13 +325,13 @@ static const struct {
      0},
     {{"--device-key", NULL, "FILE",
       "32 secret bytes of a device, which authenticate its checkpoints: those that were not written with this key are "
-      "refused, also those without a key. export and digest read a checkpoint without its key too, and say so"},
+      "refused, also those without a key. export, digest and checkpoint read one without its key too, and say so"},
      OPTION_DEVICE_KEY,
-     OPEN | EXPORT | DIGEST,
+     OPEN | EXPORT | DIGEST | CHECKPOINT,
      0},
     {{"--slot", NULL, "N", "of a dump of two slots of flash, the one to read, 0 or 1; default: the newer valid one"},
      OPTION_SLOT,
-     EXPORT | DIGEST,
+     EXPORT | DIGEST | CHECKPOINT,
      0},
     {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
      OPTION_THREADS,

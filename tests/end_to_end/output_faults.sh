@@ -528,6 +528,7 @@ printed() {
 }
 printed "a metric" firn ./firn eval matrix.plan --pub key.pub.pem --checkpoint trained $data --threads 1 --quiet
 printed "a digest" firn ./firn digest trained
+printed "a checkpoint" firn ./firn checkpoint trained
 printed "a text" firn ./firn generate text_decode.plan --pub key.pub.pem --checkpoint text.ckpt --prompt Hello --tokens 5
 printed "what data hold" firn ./firn data table.csv
 printed "what a plan holds" firnc ./firnc inspect train.plan

@@ -214,6 +214,38 @@ static int read_beside(cli_session *session, const char *checkpoint) {
     return status;
 }
 
+/* Writes what a list that was read says. */
+static void describe(cJSON *root, const firn_record *header, char *text, size_t size) {
+    const int columns = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "columns")),
+              targets = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "targets")),
+              classes = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "classes"));
+    if (!cJSON_IsObject(root))
+        snprintf(text, size, "is no list of the columns of a table, and is refused");
+    else if (!has_hash(root, "run", header->run_hash))
+        snprintf(text, size, "is of another run, and is refused");
+    else if (!is_as_written(root))
+        snprintf(text, size, "was changed after firn had written it, and is refused");
+    else
+        snprintf(text, size, "%d column%s, %d target%s, %d class%s", columns, cli_s((uint64_t)columns), targets,
+                 cli_s((uint64_t)targets), classes, classes == 1 ? "" : "es");
+}
+
+void cli_columns_describe(const char *checkpoint, const firn_record *header, char *text, size_t size) {
+    char *path = firn_host_path(checkpoint, CLI_COLUMNS_ENDING);
+    uint64_t count;
+    char *contents = is_there(path) ? read_text(path, &count) : NULL;
+    if (contents != NULL) {
+        cJSON *root = cJSON_ParseWithLength(contents, (size_t)count);
+        const int length = snprintf(text, size, "%.150s: ", path);
+        describe(root, header, text + length, size - (size_t)length);
+        cJSON_Delete(root);
+    } else {
+        snprintf(text, size, "%s", is_there(path) ? "cannot be read" : "none");
+    }
+    free(contents);
+    free(path);
+}
+
 int cli_columns_find(cli_session *session, const cli_session *owner) {
     const cli_options *options = session->options;
     const bool begins = !session->info.eval && !options->resume;
