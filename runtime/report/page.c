@@ -35,6 +35,27 @@ static void compare_plan(page *p) {
     }
 }
 
+/* Whether another log has the steps before the first one of a log. */
+static bool has_steps_before(const page *p, const report_log *log) {
+    for (uint32_t i = 0; i < p->run_count; i++)
+        if (p->runs[i].steps != 0 && p->runs[i].first_step < log->first_step &&
+            p->runs[i].last_step + 1 >= log->first_step)
+            return true;
+    return false;
+}
+
+/* Notes logs of runs that continue others, because what is said of such a log is of its own steps. */
+static void note_continued(const page *p) {
+    for (uint32_t i = 0; i < p->run_count; i++) {
+        const report_log *log = &p->runs[i];
+        if (log->first_step > 1 && !has_steps_before(p, log))
+            firn_host_note(
+                "%s begins with step %llu, as that of a run that continues another: the page judges the steps "
+                "from there on alone; give the log of the run before it behind it, too",
+                log->path, (unsigned long long)log->first_step);
+    }
+}
+
 static int read_runs(page *p) {
     const cli_options *options = p->options;
     const uint32_t share = options->data_count == 0 ? 0 : BUCKETS_ALL / options->data_count;
@@ -44,6 +65,8 @@ static int read_runs(page *p) {
         status = report_log_read(&p->runs[p->run_count++], options->data[i], most);
     if (status == CLI_OK)
         report_logs_name(p->runs, p->run_count);
+    if (status == CLI_OK && !options->quiet)
+        note_continued(p);
     return status;
 }
 

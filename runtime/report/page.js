@@ -268,6 +268,24 @@ function spread(values) {
     return {mean, error: Math.sqrt(variance / values.length)};
 }
 
+// The run whose log has the steps before those of a log that begins later: by its hash, if the plan has that, else by its steps.
+function older(run) {
+    const origin = (planOf(run) || {}).origin;
+    return runs.find(one => one !== run && isRow(one) && alike(one, run) && (origin ? said(one, "run_hash") === origin.run
+        : one.first < run.first && one.last >= run.first - 1)) || null;
+}
+
+// What a log says of a run that continues another one: the loss over both, or that the steps before are missing.
+function continued(run) {
+    const origin = (planOf(run) || {}).origin, before = older(run), {name} = lossOf(run);
+    if (!(run.first > 1) && !origin) return [];
+    const lines = ["all of this is of steps " + whole(run.first) + " to " + whole(run.last) + (origin ? ", which continue another run from its step " +
+        whole(origin.step) : ", and the log has none before them")];
+    if (before) lines.push("with " + before.name + ": " + name + " " + real(before.smooth[1][0]) + " at the beginning, " + real(final(run)) + " at the end (smoothed)");
+    else lines.push("give the log of the run before it, too (firn report NEW OLD): then it says how far both came");
+    return lines;
+}
+
 function learned(run) {
     const lines = [], own = planOf(run), {name: lossName, unit} = lossOf(run), withUnit = unit ? " " + unit : "";
     if (!run.loss) return {verdict: run === noRun ? "It has not run yet." : "It has no step to judge.", tone: "", lines:
@@ -303,6 +321,7 @@ function learned(run) {
             verdict += " Validation was better before.";
         }
     }
+    lines.push(...continued(run));
     if (!run.metrics.length) lines.push("no validation in the log (firn train --eval)");
     return {verdict, tone, lines};
 }

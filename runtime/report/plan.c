@@ -274,11 +274,26 @@ static void put_schedules(FILE *to, const report_plan *plan) {
     free(steps);
 }
 
+/* The run that this plan's run continues, if it does. */
+static void put_origin(FILE *to, const report_plan *plan) {
+    const cJSON *origin = cJSON_GetObjectItemCaseSensitive(plan->said, "origin");
+    const cJSON *step = cJSON_GetObjectItemCaseSensitive(origin, "step");
+    const char *run = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(origin, "run"));
+    if (run == NULL || !cJSON_IsNumber(step))
+        return;
+    fputs(",\"origin\":{\"run\":", to);
+    report_put_text(to, run);
+    fputs(",\"step\":", to);
+    report_put_number(to, step->valuedouble, 17);
+    fputc('}', to);
+}
+
 void report_plan_put(FILE *to, const report_plan *plan) {
     fputs("{\"path\":", to);
     report_put_text(to, plan->session.options->file);
     put_identity(to, plan);
     put_run(to, plan);
+    put_origin(to, plan);
     put_schedules(to, plan);
     put_groups(to, plan);
     put_texts(to, "frozenPatterns", cJSON_GetObjectItemCaseSensitive(plan->said, "frozen"));

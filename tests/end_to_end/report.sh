@@ -64,6 +64,20 @@ run --quiet --log run.jsonl --checkpoint run --eval eval.plan --eval-every 10 --
 same "--profile changes the digest" plain profiled
 "$FIRN" eval eval.plan --pub key.pub.pem --data table.csv --target-column 5 --checkpoint run --confusion matrix.csv --classes names --quiet >out
 
+# --- a run that continues another one ---------------------------------------------------------------------------------
+
+"$FIRN" train train.plan --pub key.pub.pem --data table.csv --target-column 5 --threads 1 --quiet --steps 20 --log half.jsonl \
+    --checkpoint half >out
+compile later train --continue half
+"$FIRN" train later.plan --pub key.pub.pem --data table.csv --target-column 5 --threads 1 --quiet --log later.jsonl >out
+expect "the added steps" 0 "" "$FIRN" report later.jsonl --plan later.plan --pub key.pub.pem -o later.html
+grep -q "^later.jsonl begins with step 21, .* the page judges the steps from there on alone; give the log" err || fail "no note of the steps before"
+holds "the run before" later.html 'd["runs"][0]["first"] == 21 and d["plan"]["origin"] == {"run": json.loads(open("half.jsonl").readline())["run_hash"], "step": 20}'
+expect "both logs" 0 "" "$FIRN" report later.jsonl half.jsonl -o both.html
+[ ! -s err ] || fail "a note although the steps before are there"
+expect "a quiet page" 0 "" "$FIRN" report later.jsonl --quiet -o later.html
+[ ! -s err ] || fail "--quiet notes"
+
 # --- a page has everything -------------------------------------------------------------------------------------------
 
 expect "a page" 0 "" "$FIRN" report run.jsonl --plan train.plan --pub key.pub.pem --profile times.json --confusion matrix.csv -o run.html

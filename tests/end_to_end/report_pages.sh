@@ -119,6 +119,13 @@ says widths.html "$verdicts" '[["long.jsonl","-0.625","\u00b1 0","lower loss tha
 sed 1,10d long.jsonl >begun.jsonl
 pair begun begun.jsonl long.jsonl
 says begun.html "$verdicts" '[["long.jsonl","0","\u00b1 0","none that this shows"]]'
+steps 100 "100 / i" | sed 1,60d >added.jsonl
+steps 70 "100 / i" >before.jsonl
+"$FIRN" report added.jsonl -o added.html -q
+says added.html "$answers.learned($run).lines[1]" '"all of this is of steps 61 to 100, and the log has none before them"'
+says added.html "$answers.learned($run).lines[2].split(',')[0]" '"give the log of the run before it"'
+pair joined added.jsonl before.jsonl
+says joined.html "$answers.learned($run).lines[2]" '"with before.jsonl: loss 100 at the beginning, 1 at the end (smoothed)"'
 sed 1,1000d long.jsonl >later.jsonl
 pair apart short.jsonl later.jsonl
 says apart.html "$verdicts" '[["later.jsonl","-","-","not compared: no steps in common with short.jsonl"]]'
