@@ -763,6 +763,8 @@ typedef struct cli_rows_form {
     bool pictured; /* each row is of an image, which has a file */
 } cli_rows_form;
 
+/* Whether an output has a number for each class, by its name. */
+bool cli_rows_are_of_classes(const firn_tensor_info *output);
 /* Finds out what the rows of an output have, as CSV or as JSON, and the names of its classes, which the form refers to.
  * Returns CLI_OK or, after a message, CLI_USAGE or CLI_FILE. */
 int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const firn_tensor_info *output,

@@ -56,7 +56,10 @@ evaluate() {
 # --- the forms -------------------------------------------------------------------------------------------------------
 
 expect "numbers" 0 "" predict logits --name logits -o "$folder/plain.csv"
+grep -q "numbers each, without a header; --format csv writes one, and the predicted class of each row by its name$" "$folder/err" ||
+    fail "it is not said which option writes a header"
 expect "an array" 0 "" predict logits --name logits -o "$folder/plain.npy"
+grep -q "10 numbers each$" "$folder/err" || fail "an array of NumPy is said to have no header"
 expect "an array by --format" 0 "" predict logits --name logits --format npy -o "$folder/plain.data"
 cmp -s "$folder/plain.npy" "$folder/plain.data" || fail "--format npy is not the array"
 expect "a table" 0 "" predict logits --name logits --format csv -o "$folder/table.data"

@@ -219,6 +219,15 @@ static int run_steps(cli_session *session, table *table) {
     return whole ? CLI_OK : fail_to_write(table);
 }
 
+/* Notes what was written and, where it has no header, which option writes one. */
+static void note_written(const table *table) {
+    const bool classes = cli_rows_are_of_classes(&table->output);
+    firn_host_note("%llu row%s of %s, %llu number%s each%s%s", (unsigned long long)table->rows, cli_s(table->rows),
+                   table->output.name, (unsigned long long)table->columns, cli_s(table->columns),
+                   table->form == NUMBERS ? ", without a header; --format csv writes one" : "",
+                   table->form == NUMBERS && classes ? ", and the predicted class of each row by its name" : "");
+}
+
 static int predict(cli_session *session, table *table) {
     int status = begin_table(table, session);
     if (status == CLI_OK)
@@ -236,8 +245,7 @@ static int predict(cli_session *session, table *table) {
     if (status != CLI_OK)
         firn_host_replace_abandon(&table->file);
     else if (!session->options->quiet)
-        firn_host_note("%llu row%s of %s, %llu number%s each", (unsigned long long)table->rows, cli_s(table->rows),
-                       table->output.name, (unsigned long long)table->columns, cli_s(table->columns));
+        note_written(table);
     return status;
 }
 

@@ -15,7 +15,7 @@ static uint64_t classes_of(const cli_rows_form *form) {
     return form->columns == 1 ? 2 : form->columns;
 }
 
-static bool is_of_classes(const firn_tensor_info *output) {
+bool cli_rows_are_of_classes(const firn_tensor_info *output) {
     static const char *const names[] = {"logits", "probabilities", "log_probabilities"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(output->name, names[i]) == 0)
@@ -61,9 +61,9 @@ int cli_rows_form_begin(cli_rows_form *form, const cli_session *session, const f
     static const char *const others[] = {"row", "file", "predicted", "class", "label", "label_class", NULL};
     *form = (cli_rows_form){.session = session, .output = *output, .classes = classes};
     form->columns = output->bytes / sizeof(float) / session->info.samples;
-    if (is_of_classes(output))
+    if (cli_rows_are_of_classes(output))
         flatten(&form->output);
-    form->judged = form->output.rank == 2 && is_of_classes(output);
+    form->judged = form->output.rank == 2 && cli_rows_are_of_classes(output);
     const char *names = session->options->classes;
     if (names != NULL && !form->judged) {
         firn_host_fail(names,
