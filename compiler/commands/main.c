@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/base/nearest.h"
 #include "compiler/base/perform.h"
@@ -30,7 +31,8 @@ static const firn_manual_entry exit_codes[] = {
     {"1", "a recipe or another file is wrong"},
     {"2", "the command line is wrong"},
     {"3", "a plan is refused"},
-    {"130", "compare, tune or tokens was interrupted; nothing was kept"},
+    {"130",
+     "interrupted by SIGINT, SIGTERM or SIGHUP: no file is half written, and compare, tune and tokens keep none"},
 };
 
 static const firn_manual_entry environment[] = {
@@ -162,8 +164,28 @@ static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
     return FIRNC_EXIT_WRONG;
 }
 
+enum { INTERRUPTED = 130 };
+
+/* Ends the program. Signals are held back while files get their names, so what was being written then is whole. */
+static void end_by_signal(int signal_number) {
+    static const char text[] = "firnc: interrupted; no file is half written\n";
+    (void)signal_number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(INTERRUPTED);
+}
+
+/* Commands that have something to remove take these signals themselves. One that was ignored when the program began
+ * stays ignored. */
+static void catch_signals(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (signal(signals[i], end_by_signal) == SIG_IGN)
+            signal(signals[i], SIG_IGN);
+}
+
 int main(int argc, char **argv) {
     firn_program_open_descriptors();
+    catch_signals();
     firnc_messages_by_default(print_message);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails, and its file is removed */
     if (argc < 2) {
