@@ -169,7 +169,7 @@ static int export_firmware(const request *r) {
                                    .folder = r->folder,
                                    .target = r->target,
                                    .key = r->key,
-                                   .records = {.files = {r->data, r->labels, r->weights}}};
+                                   .records = {.files = {r->data, r->labels, r->weights}, .key = r->key}};
     uint64_t *records = &wanted.records.records;
     if (r->records != NULL && (!firnc_number_read(r->records, UINT32_MAX, records) || *records == 0))
         return firnc_usage("export",

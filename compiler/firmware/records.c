@@ -5,6 +5,7 @@
 #include "compiler/firmware/records.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/base/text.h"
@@ -20,6 +21,7 @@ typedef struct file {
     firn_data_file access;
     firn_data_layout layout;
     uint64_t records;
+    const firnc_records_wanted *wanted; /* what it was given with */
 } file;
 
 static const char *const names[FIRNC_DEVICE_STREAMS] = {"data", "labels", "weights"};
@@ -50,12 +52,43 @@ static const char *form_text(bool windows, uint64_t elements, uint8_t type) {
                    : firnc_format("%llu %s of each record", (unsigned long long)elements, firn_type_name(type));
 }
 
+/* An option and the name of a file, or nothing. */
+static const char *option_text(const char *option, const char *name) {
+    return name != NULL ? firnc_format(" %s %s", option, name) : "";
+}
+
+static bool is_table(const char *name) {
+    const size_t length = strlen(name);
+    return (length > 4 && strcmp(name + length - 4, ".csv") == 0) ||
+           (length > 7 && strcmp(name + length - 7, ".csv.gz") == 0);
+}
+
+/* The command that makes what a device reads of the files that were given, and the options that then give it. Labels
+ * without a file are a column of the table, or class folders. */
+static const char *convert_text(const firnc_device *device, const firnc_records_wanted *wanted) {
+    const char *const *files = wanted->files;
+    const bool labelled = device->streams > 1, column = labelled && files[1] == NULL && is_table(files[0]);
+    return firnc_format("`firn data %s%s%s%s --plan %s --pub %s --convert device.npy%s`, then --data device.npy%s%s",
+                        files[0], option_text("--labels", files[1]), column ? " --target-column COLUMN" : "",
+                        option_text("--weights", files[2]), device->train.name, wanted->key,
+                        labelled ? " --convert-labels device-labels.npy" : "",
+                        labelled ? " --labels device-labels.npy" : "",
+                        device->streams > 2 ? ", and of weights `firn data WEIGHTS --convert device-weights.npy`" : "");
+}
+
 static int refuse_form(const file *f, const firnc_device *device, uint32_t stream, const char *found) {
     const bool windows = device->train.info.window != 0;
     const firn_stream_info *info = &device->stream[stream];
-    firnc_say("firnc: %s: holds %s, and %s reads %s; convert it by firn data --convert%s, with --plan", f->name, found,
+    firnc_say("firnc: %s: holds %s, and %s reads %s; convert it by firn data --convert%s: %s", f->name, found,
               device->train.name, form_text(windows, info->record_elements, info->element),
-              stream == 0 ? "" : "-labels");
+              stream == 1 ? "-labels" : "", convert_text(device, f->wanted));
+    return FIRNC_EXIT_WRONG;
+}
+
+/* Refuses a folder, as of images, of which firn makes one file. */
+static int refuse_folder(const file *f, const firnc_device *device) {
+    firnc_say("firnc: %s: is a folder, and flash has one file of records; make it by %s", f->name,
+              convert_text(device, f->wanted));
     return FIRNC_EXIT_WRONG;
 }
 
@@ -82,9 +115,13 @@ static int look(file *f, const firnc_device *device, uint32_t stream) {
     return FIRNC_EXIT_OK;
 }
 
-static int open_file(file *f, const char *name, const firnc_device *device, uint32_t stream) {
+static int open_file(file *f, const firnc_records_wanted *wanted, const firnc_device *device, uint32_t stream) {
+    struct stat status;
     uint64_t bytes;
-    *f = (file){.name = name, .descriptor = firnc_input_open(name, &bytes)};
+    *f = (file){.name = wanted->files[stream], .descriptor = -1, .wanted = wanted};
+    if (stat(f->name, &status) == 0 && S_ISDIR(status.st_mode))
+        return refuse_folder(f, device);
+    f->descriptor = firnc_input_open(f->name, &bytes);
     if (f->descriptor < 0)
         return FIRNC_EXIT_WRONG;
     firnc_file_remember(f->descriptor);
@@ -317,7 +354,7 @@ static int read_files(firnc_records *records, const firnc_device *device, const 
                       const firnc_board *board, file *files) {
     int status = FIRNC_EXIT_OK;
     for (uint32_t i = 0; i < device->streams && status == FIRNC_EXIT_OK; i++)
-        status = open_file(&files[i], wanted->files[i], device, i);
+        status = open_file(&files[i], wanted, device, i);
     if (status == FIRNC_EXIT_OK)
         status = count_records(files, device->streams, wanted->records, &records->count);
     if (status == FIRNC_EXIT_OK)
@@ -327,14 +364,25 @@ static int read_files(firnc_records *records, const firnc_device *device, const 
     return status == FIRNC_EXIT_OK ? check_enough(device, records->count, files[0].name) : status;
 }
 
+/* Refuses data without labels or weights. Labels may be a column of the table that was given, or the names of folders
+ * in a folder. */
+static int refuse_absent(const firnc_device *device, const firnc_records_wanted *wanted, uint32_t stream) {
+    struct stat status;
+    const char *data = wanted->files[0];
+    const bool inside = stream == 1 && (is_table(data) || (stat(data, &status) == 0 && S_ISDIR(status.st_mode)));
+    return firnc_usage("export", "--%s: missing, and %s reads %s; add --%s FILE%s%s", names[stream], device->train.name,
+                       names[stream], names[stream],
+                       inside ? "; of a table or of class folders make data and labels by " : "",
+                       inside ? convert_text(device, wanted) : "");
+}
+
 /* Each stream of the plan has a file, and no other stream. */
 static int check_files(const firnc_device *device, const firnc_records_wanted *wanted) {
     for (uint32_t i = 0; i < FIRNC_DEVICE_STREAMS; i++) {
         if (wanted->files[i] != NULL && i >= device->streams)
             return firnc_usage("export", "--%s: %s reads none; leave it out", names[i], device->train.name);
         if (wanted->files[i] == NULL && i < device->streams)
-            return firnc_usage("export", "--%s: missing, and %s reads %s; add --%s FILE", names[i], device->train.name,
-                               names[i], names[i]);
+            return refuse_absent(device, wanted, i);
     }
     return FIRNC_EXIT_OK;
 }

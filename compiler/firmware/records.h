@@ -14,6 +14,7 @@ enum { FIRNC_NPY_HEADER_BYTES = 128 };
 typedef struct firnc_records_wanted {
     const char *files[FIRNC_DEVICE_STREAMS]; /* of data, labels and weights; the first NULL: zeros */
     uint64_t records;                        /* 0: all that the files have */
+    const char *key;                         /* the name of the public key, which messages repeat */
 } firnc_records_wanted;
 
 typedef struct firnc_records {
