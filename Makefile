@@ -75,7 +75,7 @@ ON_BOARDS := $(patsubst %,runtime/targets/emulated/%.c,semihosting runner_board)
 IMAGES_SOURCES := $(wildcard runtime/targets/host/images/*.c)
 HOST_SOURCES := $(TARGETS_COMMON) $(IMAGES_SOURCES) $(wildcard runtime/targets/host/*.c runtime/targets/host/program/*.c runtime/targets/host/tables/*.c plan/keys/*.c plan/costs/*.c)
 # The sources of the programs that are not in a library.
-FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/report/*.c runtime/manual/*.c runtime/program/*.c))
+FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/cli/outputs/*.c runtime/cli/tables/*.c runtime/chart/*.c runtime/report/*.c runtime/manual/*.c runtime/program/*.c runtime/text/*.c))
 # The page of firn report, which becomes a part of the program.
 PAGE_FILES := $(addprefix runtime/report/,page.html page.css page.js)
 PAGE := $(BUILD)/report/page_parts.o
@@ -396,7 +396,7 @@ $(ARCHIVE).c: $(call object,$(ARCHIVED) plan/signature.c) $(ARCHIVED_BOARDS) run
 $(ARCHIVE).o: $(ARCHIVE).c $(BUILD)/flags
 	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
-$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/chart/chart.c runtime/manual/manual.c runtime/program/descriptors.c) \
+$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/chart/chart.c runtime/manual/manual.c runtime/program/descriptors.c runtime/text/utf8.c) \
 		$(ARCHIVE).o $(LIBFIRNC) $(LIBFIRN) $(call object,runtime/targets/dataset.c)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "runtime/text/utf8.h"
+
 enum { LEFT = 84, TOP = 44, WIDTH = 660, HEIGHT = 300, GAP = 44, BOTTOM = 48, LEGEND = 236, LINES = 4, STYLES = 8 };
 
 /* Of a legend: the height of a line, the room of a sample and of margins, and what a character of a name takes. No path
@@ -21,14 +23,10 @@ static const char *const dashes[STYLES] = {"none", "7 3", "2 3", "9 3 2 3", "12 
 /* The bytes of the character of UTF-8 at the beginning of a text that a zero ends; 0: it is none, or XML takes it not.
  */
 static size_t character_bytes(const unsigned char *c) {
-    const size_t bytes = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    const bool control = *c < 0x20 || *c == 0x7f;
-    const bool overlong = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] > 0x8f);
-    const bool surrogate = *c == 0xed && c[1] > 0x9f, special = *c == 0xef && c[1] == 0xbf && c[2] > 0xbd;
-    return control || overlong || surrogate || special ? 0 : bytes;
+    uint32_t code = 0;
+    const size_t bytes = firn_utf8_decode((const char *)c, &code);
+    const bool control = code < 0x20 || code == 0x7f, special = code == 0xfffe || code == 0xffff;
+    return control || special ? 0 : bytes;
 }
 
 /* Writes a text between tags or quotes. What XML does not take becomes question marks. */

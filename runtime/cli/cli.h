@@ -123,8 +123,6 @@ int cli_classes_read(cli_classes *classes, const char *path);
  */
 int cli_classes_write(const char *path, char *const *names, uint32_t count);
 void cli_classes_free(cli_classes *classes);
-/* Whether a text that a zero ends is UTF-8. */
-bool cli_is_utf8(const char *text);
 /* Refuses names whose number is not that of the classes, which `of` has. */
 int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of);
 /* Refuses names that would give a table two columns of one name. columns: the table's others; NULL ends them. */
@@ -733,7 +731,9 @@ void cli_columns_print(const char *path, const firn_host_wanted *wanted);
  */
 void cli_tokens_print(const firn_host_data *data, uint32_t index);
 
-/* Prints a JSON string. A byte that is not printable ASCII becomes the escape of the character with its number. */
+/* Writes the escape of a character, \u and four digits, or two of them. */
+void cli_put_json_code(FILE *to, uint32_t code);
+/* Prints a JSON string in ASCII. Of a text that is no UTF-8 each byte is the character with its number. */
 void cli_print_json(FILE *to, const char *text);
 /* Prints "digest <hex>" on stdout. */
 int cli_print_digest(const uint8_t digest[32]);

@@ -7,6 +7,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/decode/decode.h"
 #include "runtime/targets/host/images/images.h"
+#include "runtime/text/utf8.h"
 
 /* --- errors --- */
 
@@ -620,15 +621,31 @@ void cli_session_end(cli_session *session) {
 
 /* --- output --- */
 
+static void put_unit(FILE *to, uint32_t unit) {
+    fprintf(to, "\\u%04lx", (unsigned long)unit);
+}
+
+void cli_put_json_code(FILE *to, uint32_t code) {
+    if (code < 0x10000) {
+        put_unit(to, code);
+        return;
+    }
+    put_unit(to, 0xd800 + ((code - 0x10000) >> 10));
+    put_unit(to, 0xdc00 + ((code - 0x10000) & 0x3ff));
+}
+
 void cli_print_json(FILE *to, const char *text) {
+    const bool utf8 = firn_utf8_is(text);
     fputc('"', to);
-    for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(to, "\\%c", *c);
-        else if (*c < 0x20 || *c > 0x7e)
-            fprintf(to, "\\u%04x", *c);
+    while (*text != 0) {
+        uint32_t code = (unsigned char)*text;
+        text += utf8 ? firn_utf8_decode(text, &code) : 1;
+        if (code == '"' || code == '\\')
+            fprintf(to, "\\%c", (int)code);
+        else if (code < 0x20 || code > 0x7e)
+            cli_put_json_code(to, code);
         else
-            fputc(*c, to);
+            fputc((int)code, to);
     }
     fputc('"', to);
 }

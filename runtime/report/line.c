@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/report/report.h"
+#include "runtime/text/utf8.h"
 
 enum { NUMBER_BYTES = 64 };
 
@@ -183,16 +184,6 @@ static uint32_t take_code(const char **at, const char *end) {
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* Writes a character as UTF-8; returns what is behind it. */
-static char *put_code(char *to, uint32_t code) {
-    const uint32_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    static const uint8_t begins[] = {0, 0xc0, 0xe0, 0xf0};
-    *to++ = (char)(begins[more] | code >> 6 * more);
-    for (uint32_t i = more; i-- > 0;)
-        *to++ = (char)(0x80 | (code >> 6 * i & 0x3f));
-    return to;
-}
-
 void report_line_text(char *to, const report_field *field) {
     static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
     for (const char *at = field->text, *end = at + field->text_length; at < end;) {
@@ -204,7 +195,7 @@ void report_line_text(char *to, const report_field *field) {
         const char *letter = strchr(letters, kind);
         at += 2;
         if (kind == 'u')
-            to = put_code(to, take_code(&at, end));
+            to += firn_utf8_encode(to, take_code(&at, end));
         else
             *to++ = letter != NULL ? meant[letter - letters] : kind;
     }

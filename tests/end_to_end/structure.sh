@@ -59,13 +59,14 @@ runtime/targets/rv32    runtime/targets
 runtime/targets/rv32/libc runtime/targets/rv32/libc/include
 runtime/manual
 runtime/program
-runtime/chart
+runtime/text
+runtime/chart           runtime/text
 runtime/package         plan/
 runtime/package/arduino runtime runtime/decode
-runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/targets/host/images runtime/manual runtime/program
-runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli runtime/program
-runtime/cli/tables      plan/ runtime runtime/targets/host runtime/targets/host/tables runtime/cli
-runtime/report          plan/ schedules runtime runtime/targets/host runtime/cli runtime/chart
+runtime/cli             plan/ schedules runtime runtime/decode runtime/targets/host runtime/targets/host/images runtime/manual runtime/program runtime/text
+runtime/cli/outputs     plan/ runtime runtime/targets/host runtime/cli runtime/program runtime/text
+runtime/cli/tables      plan/ runtime runtime/targets/host runtime/targets/host/tables runtime/cli runtime/text
+runtime/report          plan/ schedules runtime runtime/targets/host runtime/cli runtime/chart runtime/text
 runtime/ranks           plan/ schedules runtime runtime/numerics runtime/kernels
 runtime/mpi             plan/ runtime runtime/ranks runtime/cli runtime/program
 

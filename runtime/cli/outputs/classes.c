@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/text/utf8.h"
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
@@ -50,46 +51,13 @@ static bool has_control(const char *name) {
     return false;
 }
 
-/* Bytes of the character of UTF-8 at the beginning of a text that a zero ends; 0: it is none. */
-static size_t utf8_bytes(const unsigned char *c) {
-    static const struct {
-        unsigned char first, last; /* of the first byte */
-        unsigned char low, high;   /* of the second byte */
-        size_t bytes;
-    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-                 {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-                 {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    if (*c < 0x80)
-        return 1;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (*c < forms[i].first || *c > forms[i].last || c[1] < forms[i].low || c[1] > forms[i].high)
-            continue;
-        for (size_t j = 2; j < forms[i].bytes; j++)
-            if ((c[j] & 0xc0) != 0x80)
-                return 0;
-        return forms[i].bytes;
-    }
-    return 0;
-}
-
-bool cli_is_utf8(const char *text) {
-    const unsigned char *c = (const unsigned char *)text;
-    while (*c != 0) {
-        const size_t bytes = utf8_bytes(c);
-        if (bytes == 0)
-            return false;
-        c += bytes;
-    }
-    return true;
-}
-
 /* Returns what is wrong with a name, or NULL. */
 static const char *fault_of(const char *name) {
     if (*name == 0)
         return "is empty";
     if (has_control(name))
         return "has a control character, such as a tab";
-    return cli_is_utf8(name) ? NULL : "is no UTF-8";
+    return firn_utf8_is(name) ? NULL : "is no UTF-8";
 }
 
 /* Takes one line, without its end, as the next name. */
@@ -224,7 +192,7 @@ static int check_names(const char *path, char *const *names, uint32_t count) {
         const char *fault = fault_of(names[i]);
         if (fault == NULL)
             continue;
-        firn_host_fail(names[i], "the name of this class %s; rename its folder", fault);
+        firn_host_fail(names[i], "the name of this class %s; rename its folder, or write the table in UTF-8", fault);
         return CLI_FILE;
     }
     return CLI_OK;

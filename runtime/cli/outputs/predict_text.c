@@ -7,6 +7,7 @@
 
 #include "plan/ops.h"
 #include "runtime/cli/cli.h"
+#include "runtime/text/utf8.h"
 
 enum { FEATURES, LABELS }; /* the streams */
 
@@ -174,7 +175,7 @@ static void put_csv(FILE *to, const cli_rows_form *form, uint64_t row, const flo
 
 /* A name as JSON has it. The name of a file may be no UTF-8; each of its bytes is then a character. */
 static void put_json_name(FILE *to, const char *name) {
-    if (!cli_is_utf8(name)) {
+    if (!firn_utf8_is(name)) {
         cli_print_json(to, name);
         return;
     }

@@ -14,6 +14,7 @@
 
 #include "plan/signature.h"
 #include "runtime/cli/cli.h"
+#include "runtime/text/utf8.h"
 
 #define LATER_DATA    "later_data"    /* member: what is said of other data with which the run went on */
 #define FEWER_STREAMS "fewer_streams" /* member: the hashes of the data by their first stream, first two, and so on */
@@ -21,6 +22,38 @@
 enum { FILE_BYTES_MOST = 1 << 26 };
 
 /* --- names as JSON ------------------------------------------------------------------------------------------------ */
+
+/* JSON is UTF-8. A name that is not is an object whose text has a character for each byte. */
+#define NAME_OF_BYTES "latin1"
+
+/* Returns the bytes of such an object as an allocated name; NULL: it is none. */
+static char *parse_bytes(const cJSON *entry) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, NAME_OF_BYTES));
+    if (text == NULL)
+        return NULL;
+    char *name = firn_host_path(text, ""), *to = name;
+    uint32_t code = 0;
+    for (size_t bytes; (bytes = firn_utf8_decode(text, &code)) != 0 && code <= 0xff; text += bytes)
+        *to++ = (char)code;
+    *to = 0;
+    if (*text == 0)
+        return name;
+    free(name);
+    return NULL;
+}
+
+static cJSON *make_name(const char *name) {
+    if (firn_utf8_is(name))
+        return cJSON_CreateString(name);
+    cJSON *entry = cJSON_CreateObject();
+    char *text = firn_host_allocate(2 * strlen(name) + 1), *to = text;
+    for (; *name != 0; name++)
+        to += firn_utf8_encode(to, (unsigned char)*name);
+    *to = 0;
+    cJSON_AddStringToObject(entry, NAME_OF_BYTES, text);
+    free(text);
+    return entry;
+}
 
 bool cli_columns_parse(firn_host_names *names, const cJSON *list) {
     const cJSON *entry;
@@ -30,11 +63,12 @@ bool cli_columns_parse(firn_host_names *names, const cJSON *list) {
         return list == NULL;
     names->list = firn_host_allocate((size_t)count * sizeof *names->list);
     cJSON_ArrayForEach(entry, list) {
-        if (!cJSON_IsString(entry)) {
+        char *name = cJSON_IsString(entry) ? firn_host_path(cJSON_GetStringValue(entry), "") : parse_bytes(entry);
+        if (name == NULL) {
             firn_host_names_free(names);
             return false;
         }
-        names->list[names->count++] = firn_host_path(cJSON_GetStringValue(entry), "");
+        names->list[names->count++] = name;
     }
     return true;
 }
@@ -42,7 +76,7 @@ bool cli_columns_parse(firn_host_names *names, const cJSON *list) {
 static void add_names(cJSON *to, const char *list, const firn_host_names *names) {
     cJSON *array = names->count != 0 ? cJSON_AddArrayToObject(to, list) : NULL;
     for (uint32_t i = 0; i < names->count; i++)
-        cJSON_AddItemToArray(array, cJSON_CreateString(names->list[i]));
+        cJSON_AddItemToArray(array, make_name(names->list[i]));
 }
 
 /* --- the file beside a checkpoint --------------------------------------------------------------------------------- */

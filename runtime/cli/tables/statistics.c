@@ -10,6 +10,7 @@
 
 #include "plan/ops.h"
 #include "runtime/cli/cli.h"
+#include "runtime/text/utf8.h"
 
 enum { PIECE_ELEMENTS = 16384, ELEMENT_BYTES_MOST = 4, CHANNELS_MOST = 4, NOTED_MOST = 5 };
 
@@ -231,7 +232,7 @@ static bool add_columns(cJSON *root, const char *list, const part *part, const c
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddItemToArray(entries, entry);
         if (part->names->count == part->count) {
-            if (!cli_is_utf8(part->names->list[i]))
+            if (!firn_utf8_is(part->names->list[i]))
                 return firn_host_fail(file, "%s has a name that is not UTF-8; write the table in UTF-8",
                                       column_text(part, i, text, sizeof text));
             cJSON_AddStringToObject(entry, "name", part->names->list[i]);
