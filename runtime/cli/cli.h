@@ -65,7 +65,8 @@ typedef struct cli_options {
     bool held_out_given;
     const char *profile; /* train: the output; report: what train wrote */
     const char *matrix;  /* report: what eval --confusion wrote */
-    const char *labels, *weights, *checkpoint, *log, *counter, *output, *labels_output, *device_key, *name;
+    const char *labels, *weights, *checkpoint, *log, *csv, *tensorboard, *counter, *output, *labels_output, *device_key,
+        *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
     bool steps_given, slot_given, members_given;
@@ -140,6 +141,7 @@ typedef struct cli_report {
     uint64_t origin_cursor;  /* the sample of these data with which this run begins */
     uint64_t eval_frequency; /* how often the recipe wants an evaluation, in steps; 0: it does not say */
     bool save_initial;       /* the recipe wants the state before the first step saved, too */
+    firn_host_names schedules;        /* in the order of the plan */
     firn_host_names columns, targets; /* of the tables that the run is for; none: it does not say */
     char *statistics_targets;         /* as statistics_data, of the targets; NULL: it is not known */
     char *statistics_data; /* SHA-256 in hexadecimal: the features whose statistics the recipe has; NULL: it has none */
@@ -620,27 +622,79 @@ void cli_best_note(const cli_best *best);
 int cli_best_check(const cli_best *best);
 void cli_best_end(cli_best *best);
 
+/* --- outputs/appended.c: files that a run appends to --- */
+
+/* What others did to such a file during the run. */
+typedef enum cli_file_cut {
+    CLI_FILE_WHOLE,
+    CLI_FILE_EMPTIED, /* it was cut to nothing, and has been begun again by its head */
+    CLI_FILE_CUT      /* it was cut to something, and entries of it are lost */
+} cli_file_cut;
+
+typedef struct cli_appended {
+    const char *path;
+    const char *what, *option; /* "the log", and the option that names the file, for messages */
+    size_t entry_bytes;        /* more than one entry has */
+    FILE *file;                /* NULL: none; the functions below then do nothing, and return true */
+    char *head;                /* what the file begins with, allocated */
+    size_t head_bytes;
+    bool created;     /* by this run; it holds only its head so far */
+    uint64_t written; /* length of the file, unless others write to it */
+    char *last;       /* the last entry */
+    size_t last_bytes;
+    cli_file_cut cut;
+    uint64_t reserved; /* bytes of the file that have room on the disk */
+    int failed;        /* errno of the first operation that failed after the beginning; 0: none */
+} cli_appended;
+
+/* How entries are read that are lines of text. */
+typedef struct cli_appended_lines {
+    uint64_t (*step_of)(const char *line); /* 0: it is no line of a step */
+    /* NULL, or called for each line; ahead: its step comes after that of the checkpoint. */
+    void (*take)(void *context, const char *line, uint64_t step, bool ahead);
+    void *context;
+} cli_appended_lines;
+
+/* Creates the file at to->path with its head, or opens one that is there, if `resume`, at its beginning. The file is
+ * locked, because two runs would destroy it. Returns CLI_OK or, after a message, CLI_FILE. */
+int cli_appended_begin(cli_appended *to, bool resume);
+/* Reads the lines from here on, and keeps those of steps up to that of the checkpoint, of which none may be missing at
+ * the end; a last line without a newline is dropped. Nothing is cut yet. Returns as above. */
+int cli_appended_keep(cli_appended *to, const cli_appended_lines *lines, uint64_t steps_done);
+/* Drops what is behind the entries that are kept, before the first entry is written. Returns as above. */
+int cli_appended_cut_ahead(cli_appended *to);
+/* Says that the file cannot be written, by errno. Returns CLI_FILE. */
+int cli_appended_refuse(const cli_appended *to);
+/* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
+void cli_appended_look(cli_appended *to);
+/* Does that, and then reserves room for the next entry, if the file system can reserve. Therefore a file that cannot
+ * grow ends the run before a step, and not between a step and its entry. This function and those below print nothing:
+ * they return false, and to->failed keeps the cause. */
+bool cli_appended_reserve(cli_appended *to);
+/* Opens the next entry, to be printed behind the first `kept` bytes of the last one; NULL: that fails. Close it, and
+ * then append or replace it. */
+FILE *cli_appended_entry(cli_appended *to, size_t kept);
+bool cli_appended_close_entry(cli_appended *to, FILE *entry);
+/* Appends the entry that was closed last. */
+bool cli_appended_write(cli_appended *to);
+/* Puts the entry that was closed last in the place of the one that begins at the offset `begin` and is the last of a
+ * regular file. Both begin with the same `kept` bytes, which are not written again. */
+bool cli_appended_replace(cli_appended *to, uint64_t begin, size_t kept);
+/* Flushes the file to the disk. */
+bool cli_appended_sync(cli_appended *to);
+/* Returns true if the file is a regular one, and no pipe or device. */
+bool cli_appended_is_file(const cli_appended *to);
+/* Returns false if the file was removed during the run. */
+bool cli_appended_is_there(const cli_appended *to);
+/* Closes the file. If the run failed before an entry was written, a file that it created is removed. */
+void cli_appended_end(cli_appended *to, bool failed);
+
 /* --- log.c: JSON lines --- */
 
 #define CLI_LOG_LINE_BYTES 1024 /* more than one line of a step or of an evaluation has */
 
-/* What others did to the log during the run. */
-typedef enum cli_log_cut {
-    CLI_LOG_WHOLE,
-    CLI_LOG_EMPTIED, /* it was cut to nothing, and has been begun again by its first line */
-    CLI_LOG_CUT      /* it was cut to something, and lines of it are lost */
-} cli_log_cut;
-
 typedef struct cli_log {
-    FILE *file; /* NULL: no log */
-    const char *path;
-    char *head;                    /* its first line */
-    bool created;                  /* by this run; it holds only its first line so far */
-    uint64_t written;              /* length of the file, unless others write to it */
-    char line[CLI_LOG_LINE_BYTES]; /* the last one */
-    cli_log_cut cut;
-    uint64_t reserved; /* bytes of the file that have room on the disk */
-    int failed;        /* errno of the first operation that failed after cli_log_begin; 0: none */
+    cli_appended to;
 } cli_log;
 
 /* Creates a log, or opens one with --resume: the first line must be the one this run would write, and no step up to the
@@ -650,25 +704,121 @@ int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history
 /* Drops the lines of steps after the checkpoint, before the first line is written. Returns CLI_OK or, after a message,
  * CLI_FILE. */
 int cli_log_cut_ahead(cli_log *log);
-/* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
-void cli_log_look(cli_log *log);
-/* Does that, and then reserves room for the line of the next step, if the file system can reserve. Therefore a log that
- * cannot grow ends the run before a step, and not between a step and its line. This function, cli_log_step,
- * cli_log_evaluation and cli_log_sync print nothing: they return false, and log->failed keeps the cause. */
-bool cli_log_reserve(cli_log *log);
 /* Writes the line of one step; error is 0 or the error that stopped the run at this step. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
 /* Writes the line of an evaluation of the state after `step`. */
 bool cli_log_evaluation(cli_log *log, uint64_t step, const cli_metric *metrics, uint32_t count, double seconds,
                         double elapsed);
-/* Returns true if the log is a regular file, and no pipe or device. */
-bool cli_log_is_file(const cli_log *log);
-/* Returns false if the file of the log was removed during the run. */
-bool cli_log_is_there(const cli_log *log);
-/* Flushes the log to the disk. */
-bool cli_log_sync(cli_log *log);
 /* Closes the log. If the run failed before it logged a step, a log that it created is removed. */
 void cli_log_end(cli_log *log, bool failed);
+
+/* --- outputs/series.c: the numbers of a step that tables and charts have --- */
+
+enum {
+    CLI_SERIES_NORM = 3, /* the index of the norm of the gradients, NaN of a plan that computes none */
+    CLI_SERIES_FIXED = 5,
+    CLI_SERIES_MAX = CLI_SERIES_FIXED + 64 /* schedules of a plan, by the schema */
+};
+
+typedef struct cli_series {
+    const cli_session *session;
+    char *names[CLI_SERIES_MAX];        /* allocated */
+    float values[CLI_SERIES_MAX];       /* in the last step that was taken */
+    uint32_t schedules[CLI_SERIES_MAX]; /* of the plan, from number CLI_SERIES_FIXED on */
+    uint32_t count;
+} cli_series;
+
+void cli_series_begin(cli_series *series, const cli_session *session);
+void cli_series_take(cli_series *series, const firn_step_report *report);
+void cli_series_end(cli_series *series);
+
+/* --- outputs/csv.c: a table of steps --- */
+
+typedef struct cli_csv {
+    cli_appended to;
+    cli_series series;
+    const cli_metric *metrics; /* of the evaluations */
+    uint32_t metric_count;     /* 0: there are none */
+    uint64_t step;             /* of the last row; 0: none */
+    size_t columns_bytes;      /* of the last row, without the columns of the evaluation */
+    uint64_t end;              /* length of the file behind the last row, if that is in it */
+    bool held;                 /* the last row is not in the file yet, because its evaluation is due */
+} cli_csv;
+
+/* Creates the table of --csv, or goes on with one as cli_log_begin does; its columns must be those of this run. */
+int cli_csv_begin(cli_csv *csv, const cli_session *session, const cli_validation *validation, uint64_t steps_done);
+/* Writes the row of a step; due: only with its evaluation, or when a later row is written. */
+bool cli_csv_step(cli_csv *csv, const firn_step_report *report, int error, double seconds, double elapsed, bool due);
+/* Writes the values of the evaluation of `step` into its row. */
+bool cli_csv_evaluation(cli_csv *csv, uint64_t step);
+/* Writes a row whose evaluation is due, without it. */
+bool cli_csv_flush(cli_csv *csv);
+void cli_csv_end(cli_csv *csv, bool failed);
+
+/* --- outputs/events.c: event files for TensorBoard --- */
+
+typedef struct cli_events {
+    cli_appended to; /* the file of this call */
+    cli_series series;
+    const char *folder;            /* NULL: no events are written */
+    struct cli_events_file *files; /* of calls before this one, allocated */
+    size_t file_count;
+    char *name; /* of the file of this call, allocated */
+    const cli_metric *metrics;
+    uint32_t metric_count;
+    uint64_t evaluated; /* the step of the last evaluation in the files */
+    double units;       /* tokens or samples of a step */
+    const char *rate;   /* what they are called in a second */
+    int lock;           /* the folder, which is locked; -1: it is not */
+    bool made;          /* the folder was made by this call */
+} cli_events;
+
+/* Claims the folder of --tensorboard, reads the event files in it, and creates the one of this call. Returns CLI_OK or,
+ * after a message, CLI_FILE. */
+int cli_events_begin(cli_events *events, const cli_session *session, const cli_validation *validation,
+                     uint64_t steps_done);
+/* Drops the events of steps after the checkpoint from the files that are there. Returns as above. */
+int cli_events_cut_ahead(cli_events *events);
+bool cli_events_step(cli_events *events, const firn_step_report *report, int error, double seconds);
+bool cli_events_evaluation(cli_events *events, uint64_t step);
+void cli_events_end(cli_events *events, bool failed);
+
+/* --- outputs/journal.c: all that a run writes of each step --- */
+
+enum { CLI_JOURNAL_FILES = 3 };
+
+typedef struct cli_journal {
+    const cli_session *session;
+    cli_progress *progress; /* its line is ended before a note */
+    cli_log log;
+    cli_csv csv;
+    cli_events events;
+} cli_journal;
+
+/* Opens what the options name. history: as of cli_log_begin. Returns CLI_OK or, after a message, another exit code. */
+int cli_journal_begin(cli_journal *journal, const cli_session *session, cli_progress *progress,
+                      const cli_validation *validation, cli_history *history, uint64_t steps_done);
+/* Drops what is ahead of the checkpoint. Returns as above. */
+int cli_journal_cut_ahead(cli_journal *journal);
+/* Reserves room in each file for the entry of the step after `step`; notes at once if a file was cut, because entries
+ * of it may be lost. Returns false if one cannot be written; so do the next three. */
+bool cli_journal_reserve(cli_journal *journal, uint64_t step);
+/* Write the entry of a step (error as in cli_log_step; due: its evaluation follows), and of an evaluation. */
+bool cli_journal_step(cli_journal *journal, const firn_step_report *report, int error, double seconds, double elapsed,
+                      bool due);
+bool cli_journal_evaluation(cli_journal *journal, uint64_t step, const cli_validation *validation, double seconds,
+                            double elapsed);
+/* Flushes all files to the disk. */
+bool cli_journal_sync(cli_journal *journal);
+/* Returns true if a file could not be written. */
+bool cli_journal_failed(const cli_journal *journal);
+/* Writes what was held back and looks at the files for the last time. */
+void cli_journal_finish(cli_journal *journal);
+/* Says what is wrong with a file. step: the last one; kept: which state is kept. Returns CLI_FILE, or `status` if
+ * nothing is wrong. */
+int cli_journal_report(const cli_journal *journal, int status, uint64_t step, const char *kept);
+/* Closes the files. A run that failed before its first step leaves none that it created. */
+void cli_journal_end(cli_journal *journal, bool failed);
 
 /* --- record_file.c: a checkpoint without its plan --- */
 

@@ -126,6 +126,8 @@ typedef enum option_id {
     OPTION_RESUME,
     OPTION_STEPS,
     OPTION_LOG,
+    OPTION_CSV,
+    OPTION_TENSORBOARD,
     OPTION_COUNTER,
     OPTION_THREADS,
     OPTION_QUIET,
@@ -279,6 +281,19 @@ static const struct {
       "more, the "
       "state is saved and the run stops"},
      OPTION_LOG,
+     TRAIN,
+     0},
+    {{"--csv", NULL, "FILE",
+      "one row of a table for each step, with evaluations in columns of their own; never over one that is there, "
+      "without "
+      "--resume"},
+     OPTION_CSV,
+     TRAIN,
+     0},
+    {{"--tensorboard", NULL, "FOLDER",
+      "event files for TensorBoard, with the scalars of each step and evaluation; a folder that is not there is made, "
+      "and one with the events of another run is refused"},
+     OPTION_TENSORBOARD,
      TRAIN,
      0},
     {{"--eval", NULL, "PLAN",
@@ -778,6 +793,10 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->checkpoint, value);
     case OPTION_LOG:
         return set_path(&options->log, value);
+    case OPTION_CSV:
+        return set_path(&options->csv, value);
+    case OPTION_TENSORBOARD:
+        return set_path(&options->tensorboard, value);
     case OPTION_COUNTER:
         return set_path(&options->counter, value);
     case OPTION_DEVICE_KEY:

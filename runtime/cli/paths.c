@@ -190,12 +190,14 @@ int cli_paths_check(const cli_options *options) {
         {"the checkpoint", train ? options->checkpoint : NULL, LISTED},
         {"the best checkpoint", options->keep_best, LISTED},
         {"the log", options->log, IN_PLACE},
+        {"the table", options->csv, IN_PLACE},
         {"the counter", options->counter, REPLACED},
         {"the output", options->output, REPLACED},
         {"the output of the labels", options->labels_output, REPLACED},
         {"the confusion matrix", options->confusion, REPLACED},
         {"the output of the classes", options->classes_output, REPLACED},
         {"the profile", train ? options->profile : NULL, REPLACED},
+        {"the event files", options->tensorboard, IN_PLACE}, /* of a folder, in which other outputs may be */
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, IN_PLACE},
@@ -211,6 +213,7 @@ int cli_paths_check(const cli_options *options) {
         {"the checkpoint", options->checkpoint, REPLACED},
         {"the best checkpoint", options->keep_best, REPLACED},
         {"the log", options->log, IN_PLACE},
+        {"the table", options->csv, IN_PLACE},
         {"the counter", options->counter, REPLACED},
         {"the profile", options->profile, train ? REPLACED : IN_PLACE},
         {"the confusion matrix", options->matrix, IN_PLACE},

@@ -38,6 +38,7 @@ int cli_report_read(cli_report *report, const firn_host_plan *plan) {
     report->checkpoint_steps = steps_of(parsed, "checkpoint_steps");
     report->save_initial = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(parsed, "save_initial_checkpoint"));
     report->eval_frequency = steps_of(parsed, "eval_frequency");
+    (void)cli_columns_parse(&report->schedules, cJSON_GetObjectItemCaseSensitive(parsed, "schedules"));
     const cJSON *statistics = cJSON_GetObjectItemCaseSensitive(parsed, "statistics");
     report->statistics_data = text_of(statistics, "data");
     report->statistics_targets = text_of(statistics, "targets_data");
@@ -57,6 +58,7 @@ void cli_report_free(cli_report *report) {
     free(report->origin_data);
     free(report->statistics_data);
     free(report->statistics_targets);
+    firn_host_names_free(&report->schedules);
     firn_host_names_free(&report->columns);
     firn_host_names_free(&report->targets);
     *report = (cli_report){0};

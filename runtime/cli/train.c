@@ -9,7 +9,7 @@
 typedef struct run {
     cli_session session;
     cli_saving saving;
-    cli_log log;
+    cli_journal journal;
     cli_progress progress;
     cli_validation validation;
     cli_best best;
@@ -49,12 +49,12 @@ static uint64_t save_every(const run *run) {
     return given != 0 ? given : run->session.report.checkpoint_steps;
 }
 
-/* Flushes the log to the disk and then saves the state, so that the log is not behind its checkpoint. The state is
- * saved even if the log cannot be flushed. */
+/* Flushes the journal to the disk and then saves the state, so that no file of it is behind its checkpoint. The state
+ * is saved even if a file cannot be flushed. */
 static int save(run *run, uint64_t step, uint64_t next) {
     if (run->session.options->checkpoint == NULL || run->saving.saved == step)
         return CLI_OK;
-    cli_log_sync(&run->log);
+    cli_journal_sync(&run->journal);
     return cli_saving_save(&run->saving, step, next);
 }
 
@@ -145,24 +145,6 @@ static void note_touched(run *run, uint64_t step) {
                    name);
 }
 
-/* Notes at once that the log was cut, as lines of it may be lost. */
-static void note_cut(run *run, uint64_t step) {
-    const bool emptied = run->log.cut == CLI_LOG_EMPTIED;
-    cli_progress_end(&run->progress);
-    if (!run->session.options->quiet)
-        firn_host_note("%s was %s after step %llu, and the run goes on%s", run->log.path, emptied ? "emptied" : "cut",
-                       (unsigned long long)step, emptied ? ": the log begins again with its first line" : "");
-}
-
-/* Reserves room in the log for one line. Notes at once if the log was cut. */
-static bool reserve_line(run *run, uint64_t step) {
-    const cli_log_cut cut = run->log.cut;
-    const bool room = cli_log_reserve(&run->log);
-    if (run->log.cut != cut)
-        note_cut(run, step);
-    return room;
-}
-
 /* Runs one step and logs it. *step becomes the number of steps done in total. */
 static int run_step(run *run, uint64_t *step) {
     firn_step_report report = {0};
@@ -179,7 +161,8 @@ static int run_step(run *run, uint64_t *step) {
     if (done)
         cli_numbers_end_step(&run->session, &report);
     bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
-                  cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
+                  cli_journal_step(&run->journal, &report, error, now - before, now - run->progress.started,
+                                   error == FIRN_OK && is_due(run, *step));
     if (done) {
         cli_progress_step(&run->progress, &report);
         note_empty(run, report.global_step);
@@ -222,18 +205,17 @@ static int validate(run *run, uint64_t step) {
     bool done;
     if (!is_due(run, step) || cli_signals_came())
         return CLI_OK;
-    if (!reserve_line(run, step))
+    if (!cli_journal_reserve(&run->journal, step))
         return CLI_FILE;
     const double before = cli_seconds();
     int status = cli_validation_run(&run->validation, step, &done);
     if (status != CLI_OK || !done)
         return status;
     const double now = cli_seconds();
-    if (!cli_log_evaluation(&run->log, step, run->validation.metrics, run->validation.metric_count, now - before,
-                            now - run->progress.started))
+    if (!cli_journal_evaluation(&run->journal, step, &run->validation, now - before, now - run->progress.started))
         return CLI_FILE;
     if (cli_best_is_kept(&run->best)) /* the line is on the disk before the file, which is refused without it */
-        cli_log_sync(&run->log);
+        cli_journal_sync(&run->journal);
     status = cli_best_take(&run->best, step);
     show_evaluation(run, step);
     run->over = status == CLI_OK && cli_best_is_over(&run->best);
@@ -253,7 +235,7 @@ static int run_steps(run *run, uint64_t *step) {
     int status = validate(run, *step); /* a run that was interrupted may have left it undone */
     while (status == CLI_OK && *step < run->last && !run->over && !cli_signals_came()) {
         const uint64_t before = *step;
-        status = reserve_line(run, *step) ? run_step(run, step) : CLI_FILE;
+        status = cli_journal_reserve(&run->journal, *step) ? run_step(run, step) : CLI_FILE;
         if (status == CLI_OK) /* also if the data has come to its end */
             status = validate(run, *step);
         if (status != CLI_OK || *step == before)
@@ -261,7 +243,7 @@ static int run_steps(run *run, uint64_t *step) {
         if (every == 0 || *step % every != 0 || *step == run->last || run->over)
             continue;
         status = firn_host_data_unchanged(&run->session.data) ? save(run, *step, next_save(run, *step)) : CLI_FILE;
-        if (run->log.failed != 0)
+        if (cli_journal_failed(&run->journal))
             status = CLI_FILE;
     }
     cli_progress_end(&run->progress);
@@ -293,7 +275,7 @@ static const char *fault_of_data(const run *run, char *text, size_t size) {
     return file == NULL && run->validation.on ? firn_host_data_fault(&run->validation.session.data, text, size) : file;
 }
 
-/* Reports what is wrong with a data file or the log, if something is, and what was saved. */
+/* Reports what is wrong with a data file or the journal, if something is, and what was saved. */
 static int report_fault(const run *run, int status, uint64_t step) {
     char kept[5000], fault[200];
     cli_saving_describe(&run->saving, step, kept, sizeof kept);
@@ -304,21 +286,7 @@ static int report_fault(const run *run, int status, uint64_t step) {
                        run->saving.saved != CLI_NOT_SAVED ? "give it as it was and go on by --resume" : "run again");
         return CLI_FILE;
     }
-    if (run->log.failed != 0) {
-        errno = run->log.failed;
-        firn_host_fail(run->log.path, "the log cannot be written: %s; %s; the run stopped after step %llu, and %s",
-                       strerror(run->log.failed), firn_host_room(), (unsigned long long)step, kept);
-        return CLI_FILE;
-    }
-    if (status == CLI_OK && run->log.cut == CLI_LOG_CUT) {
-        firn_host_fail(run->log.path, "the log was cut during the run, and lines of it are lost; %s", kept);
-        return CLI_FILE;
-    }
-    if (status == CLI_OK && !cli_log_is_there(&run->log)) {
-        firn_host_fail(run->log.path, "the log was removed during the run, and its lines are lost; %s", kept);
-        return CLI_FILE;
-    }
-    return status;
+    return cli_journal_report(&run->journal, status, step, kept);
 }
 
 /* Whether the steps of this call are a whole run, or have read as many samples as there are. */
@@ -398,7 +366,7 @@ static int finish(run *run, int status, uint64_t step) {
     const bool interrupted = cli_signals_came() && status == CLI_OK && !ended;
     if (!firn_host_data_unchanged(&run->session.data))
         status = CLI_FILE;
-    cli_log_look(&run->log);
+    cli_journal_finish(&run->journal);
     status = save_at_end(run, status, step);
     cli_best_note(&run->best);
     int reported = report_empty(run, report_fault(run, status, step), step);
@@ -465,7 +433,7 @@ static void note_statistics(const run *run) {
                        data ? "data" : "targets");
 }
 
-/* Reserves room for what the run saves, and opens the log. */
+/* Reserves room for what the run saves, and opens the journal. */
 static int begin_outputs(run *run) {
     const cli_validation *validation = &run->validation;
     int status = cli_saving_reserve(&run->saving);
@@ -477,7 +445,8 @@ static int begin_outputs(run *run) {
         run->history = (cli_history){.run_hash = validation->session.info.run_hash,
                                      .data_sha256 = validation->session.data.sha256,
                                      .name = validation->metrics[validation->by].name};
-    return cli_log_begin(&run->log, &run->session, validation->on ? &run->history : NULL, run->first);
+    return cli_journal_begin(&run->journal, &run->session, &run->progress, validation,
+                             validation->on ? &run->history : NULL, run->first);
 }
 
 /* Goes on with the evaluations that the log has. */
@@ -487,7 +456,7 @@ static int begin_evaluations(run *run) {
     const cli_options *options = run->session.options;
     if (!validation->on)
         return CLI_OK;
-    if ((options->keep_best != NULL || options->patience != 0) && !cli_log_is_file(&run->log)) {
+    if ((options->keep_best != NULL || options->patience != 0) && !cli_appended_is_file(&run->journal.log.to)) {
         firn_host_fail(options->log,
                        "is no regular file, from which --resume could read the evaluations for %s; give the "
                        "name of a file",
@@ -522,7 +491,7 @@ static int begin(run *run) {
     if (status == CLI_OK)
         status = cli_columns_keep(&run->session, run->session.options->keep_best);
     if (status == CLI_OK)
-        status = cli_log_cut_ahead(&run->log);
+        status = cli_journal_cut_ahead(&run->journal);
     if (status == CLI_OK && run->validation.on && is_complete(run) && !is_due(run, run->first))
         return finish_complete(run);
     if (status == CLI_OK && run->validation.on && run->session.options->resume && cli_best_is_over(&run->best))
@@ -557,7 +526,7 @@ int cli_train(const cli_options *options) {
     const int profiled = cli_profile_write(&run.profile);
     status = status == CLI_OK ? profiled : status;
     cli_profile_end(&run.profile);
-    cli_log_end(&run.log, status != CLI_OK);
+    cli_journal_end(&run.journal, status != CLI_OK);
     free(run.history.list);
     cli_validation_end(&run.validation);
     cli_session_end(&run.session);

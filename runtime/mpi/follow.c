@@ -75,7 +75,7 @@ static void take_options(follower *f, const cli_options *given) {
     f->options = *given;
     f->options.quiet = true;
     f->options.verbose = f->options.resume = false;
-    f->options.log = f->options.counter = f->options.keep_best = NULL;
+    f->options.log = f->options.csv = f->options.tensorboard = f->options.counter = f->options.keep_best = NULL;
     f->options.checkpoint = NULL;
     f->checkpoint = given->checkpoint;
     mpi_watch_note(f->checkpoint, 0);

@@ -495,13 +495,14 @@ for steps in 3 6 9; do
 done
 saving() {
     "$FIRN" train run.plan --pub key.pub.pem --data x.npy --labels y.npy --quiet --threads 1 --checkpoint swept \
-        --log swept.jsonl --checkpoint-every 3 "$@"
+        --log swept.jsonl --csv swept.csv --tensorboard swept.events --checkpoint-every 3 "$@"
 }
+{ printf 'step ' && seq 20 | tr '\n' ' '; } >all.steps
 at=0
 until [ $at -gt 0 ] && [ ! -e fired ]; do
     at=$((at + 1))
     error=$((at % 2 == 0 ? 5 : 28)) # EIO, ENOSPC
-    rm -f fired swept swept.jsonl
+    rm -rf fired swept swept.*
     status=0
     LD_PRELOAD=./faults.so FAULT_AT=$at FAULT_ERROR=$error FAULT_FIRED=fired saving --steps 9 >out 2>err || status=$?
     cp err err.kept
@@ -518,12 +519,16 @@ until [ $at -gt 0 ] && [ ! -e fired ]; do
         expect "call $at: going on" 0 "" saving --resume
     else
         [ $status -eq 1 ] || fail "call $at: exit $status without a checkpoint"
-        rm -f swept.jsonl
+        rm -rf swept.*
         expect "call $at: beginning again" 0 "" saving
     fi
     same "call $at: another end" out whole.digest
+    cut -d , -f 1 swept.csv | tr -d '\r' | tr '\n' ' ' >swept.steps
+    same "call $at: other rows of the table" swept.steps all.steps
+    python3 "$corpus/../../end_to_end/event_files.py" swept.events >swept.scalars 2>swept.err || fail "call $at: $(cat swept.err)"
+    [ "$(grep -c '^[0-9]* train/loss ' swept.scalars)" -eq 20 ] || fail "call $at: other events"
 done
-[ $at -gt 25 ] || fail "only $at calls write the checkpoint and the log: is this test looking?"
+[ $at -gt 40 ] || fail "only $at calls write the checkpoint, the log, the table and the events: is this test looking?"
 
 # --- data that change ------------------------------------------------------------------------------------------------
 

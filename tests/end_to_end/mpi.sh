@@ -59,18 +59,23 @@ equal() {
     shift 3
     rm -f "$folder"/one.* "$folder"/some.*
     set -- train "$folder/$name.train" --pub "$folder/key.pub.pem" --steps "$steps" --quiet "$@"
-    "$FIRN" "$@" --log "$folder/one.log" --checkpoint "$folder/one.ckpt" >"$folder/one.out" 2>"$folder/err" ||
+    "$FIRN" "$@" --log "$folder/one.log" --csv "$folder/one.csv" --checkpoint "$folder/one.ckpt" >"$folder/one.out" 2>"$folder/err" ||
         { fail "$name: one process"; return; }
     for number in $numbers; do
         checked=$((checked + 1))
-        rm -f "$folder"/some.*
-        ranks "$number" "$@" --verify-ranks 2 --log "$folder/some.log" --checkpoint "$folder/some.ckpt" \
+        rm -rf "$folder"/some.*
+        ranks "$number" "$@" --verify-ranks 2 --log "$folder/some.log" --csv "$folder/some.csv" --tensorboard "$folder/some.events" \
+            --checkpoint "$folder/some.ckpt" \
             >"$folder/some.out" 2>"$folder/err" || { fail "$name: $number ranks: exit $?"; continue; }
         cmp -s "$folder/one.out" "$folder/some.out" || fail "$name: $number ranks have another digest"
         cmp -s "$folder/one.ckpt" "$folder/some.ckpt" || fail "$name: $number ranks have another checkpoint"
         words_of "$folder/one.log" >"$folder/one.words"
         words_of "$folder/some.log" >"$folder/some.words"
         cmp -s "$folder/one.words" "$folder/some.words" || fail "$name: $number ranks have another log"
+        cut -d , -f 1-6 "$folder/one.csv" >"$folder/one.words" # without times
+        cut -d , -f 1-6 "$folder/some.csv" >"$folder/some.words"
+        cmp -s "$folder/one.words" "$folder/some.words" || fail "$name: $number ranks have another table"
+        [ "$(ls "$folder/some.events" | wc -l)" -eq 1 ] || fail "$name: $number ranks have not one event file"
     done
 }
 

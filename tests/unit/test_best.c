@@ -224,7 +224,7 @@ TEST(damaged_values_are_none) {
         cli_history history = {.run_hash = plan_hash, .data_sha256 = data_hash, .name = "loss"};
         assert_int_equal(truncate(path, 0), 0);
         assert_int_equal(open_log(&log, &history, 0, false), CLI_OK);
-        fprintf(log.file, "{\"step\":1,\"eval_loss\":%s\n", values[i]);
+        fprintf(log.to.file, "{\"step\":1,\"eval_loss\":%s\n", values[i]);
         cli_log_end(&log, false);
         assert_int_equal(open_log(&log, &history, 1, true), CLI_OK);
         assert_int_equal(history.count, 1);
