@@ -83,7 +83,7 @@ PAGE := $(BUILD)/report/page_parts.o
 RANKS_SOURCES := $(wildcard runtime/ranks/*.c)
 MPI_SOURCES := $(wildcard runtime/mpi/*.c)
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/firmware/*.c compiler/studies/*.c))
-COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/firmware/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c))
+COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/firmware/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c)) runtime/manual/nearest.c
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
@@ -396,7 +396,7 @@ $(ARCHIVE).c: $(call object,$(ARCHIVED) plan/signature.c) $(ARCHIVED_BOARDS) run
 $(ARCHIVE).o: $(ARCHIVE).c $(BUILD)/flags
 	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
-$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/chart/chart.c runtime/manual/manual.c runtime/program/descriptors.c runtime/text/utf8.c) \
+$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/chart/chart.c $(wildcard runtime/manual/*.c) runtime/program/descriptors.c runtime/text/utf8.c) \
 		$(ARCHIVE).o $(LIBFIRNC) $(LIBFIRN) $(call object,runtime/targets/dataset.c)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lprotobuf-c -lz -lm

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "compiler/base/text.h"
+#include "runtime/manual/nearest.h"
 
-#define WORD_MAX   64 /* characters that are compared */
-#define PARTS_MAX  16
+#define WORD_MAX   FIRN_WORD_MAX
 #define WORDS_TOLD 16
-#define WORDS_MAX  8192 /* words of a list that are compared; a model may have more names */
 
 /* --- names from other libraries ----------------------------------------------------------------------------------- */
 
@@ -279,156 +278,14 @@ static const struct {
     {"r", "rank"},
     {"lorarank", "rank"},
     {"loradropout", "dropout"},
-    /* commands and options */
-    {"build", "compile"},
-    {"freeze", "compile"},
-    {"info", "inspect"},
-    {"show", "inspect"},
-    {"dump", "inspect"},
-    {"check", "verify"},
-    {"genkey", "keygen"},
-    {"keys", "keygen"},
-    {"out", "--output"},
-    {"override", "--set"},
-    {"param", "--set"},
-    {"publickey", "--pub"},
-    {"pubkey", "--pub"},
-    {"privatekey", "--key"},
-    {"secretkey", "--key"},
-    {"input", "--data"},
-    {"train", "--data"},
-    {"targets", "--labels"},
-    {"ckpt", "--checkpoint"},
-    {"save", "--checkpoint"},
-    {"jobs", "--threads"},
-    {"numthreads", "--threads"},
-    {"loadweights", "--weights"},
-    {"pretrained", "--weights"},
-    {"initfrom", "--weights"},
-    {"arch", "--target"},
-    {"march", "--target"},
 };
-
-/* --- words -------------------------------------------------------------------------------------------------------- */
-
-char firnc_small_letter(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_capital(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool separates(char c) {
-    return c == '_' || c == '-' || c == '.' || c == ' ';
-}
-
-/* Writes a word in small letters and without separators. */
-static void normalise(const char *word, char into[WORD_MAX + 1]) {
-    size_t length = 0;
-    for (; *word != '\0' && length < WORD_MAX; word++)
-        if (!separates(*word))
-            into[length++] = firnc_small_letter(*word);
-    into[length] = '\0';
-}
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-static size_t most(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-/* Number of edits that turn one word into the other. An edit inserts, removes or replaces one character, or swaps two
- * neighbours. */
-static size_t distance(const char *a, const char *b) {
-    size_t length_a = strlen(a), length_b = strlen(b);
-    size_t rows[3][WORD_MAX + 1]; /* of the table over the prefixes of a and b; row i is in rows[i % 3] */
-    for (size_t i = 0; i <= length_a; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before_above = rows[(i + 1) % 3];
-        for (size_t j = 0; j <= length_b; j++) {
-            if (i == 0 || j == 0) {
-                row[j] = i + j;
-                continue;
-            }
-            row[j] = least(above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), least(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], before_above[j - 2] + 1);
-        }
-    }
-    return rows[length_a % 3][length_b];
-}
-
-/* --- parts -------------------------------------------------------------------------------------------------------- */
-
-typedef struct parts {
-    char text[PARTS_MAX][WORD_MAX + 1]; /* in small letters */
-    uint32_t count;
-} parts;
-
-/* Splits a word at separators, and before a capital letter that does not follow a capital letter: "MaxPoolLR" is max,
- * pool, lr. */
-static void split(const char *word, parts *p) {
-    size_t length = 0;
-    p->count = 0;
-    for (const char *c = word; *c != '\0' && p->count < PARTS_MAX; c++) {
-        const bool begins = separates(*c) || (is_capital(*c) && c > word && !is_capital(c[-1]));
-        if (begins && length > 0) {
-            p->text[p->count++][length] = '\0';
-            length = 0;
-        }
-        if (!separates(*c) && length < WORD_MAX && p->count < PARTS_MAX)
-            p->text[p->count][length++] = firnc_small_letter(*c);
-    }
-    if (length > 0 && p->count < PARTS_MAX)
-        p->text[p->count++][length] = '\0';
-}
-
-/* Whether each part of `few` is a part of `many`, or is at least three letters long and begins one. */
-static bool has_parts(const parts *many, const parts *few) {
-    for (uint32_t i = 0; i < few->count; i++) {
-        const size_t length = strlen(few->text[i]);
-        bool found = false;
-        for (uint32_t j = 0; j < many->count; j++)
-            found = found || strcmp(many->text[j], few->text[i]) == 0 ||
-                    (length >= 3 && strncmp(many->text[j], few->text[i], length) == 0);
-        if (!found)
-            return false;
-    }
-    return few->count > 0;
-}
-
-/* --- the search --------------------------------------------------------------------------------------------------- */
-
-/* Where the ranges of ranks begin, nearest first; FAR: the candidate is not near. */
-enum { TYPING = 0, OF_PARTS = 100, OF_LETTERS = 1000, FAR = 10000 };
-
-/* How far a word is from a candidate of the list (nearest.h); smaller is nearer. */
-static size_t rank_of(const char *word, const parts *word_parts, const char *candidate) {
-    char a[WORD_MAX + 1], b[WORD_MAX + 1];
-    parts candidate_parts;
-    normalise(word, a);
-    normalise(candidate, b);
-    split(candidate, &candidate_parts);
-    const size_t edits = distance(a, b), length_a = strlen(a), length_b = strlen(b), longer = most(length_a, length_b);
-    if (edits <= longer / 4)
-        return TYPING + edits;
-    if (length_a >= 3 && (has_parts(&candidate_parts, word_parts) || strncmp(b, a, length_a) == 0))
-        return OF_PARTS + length_b;
-    if (length_b >= 3 && candidate_parts.count > 1 && has_parts(word_parts, &candidate_parts))
-        return OF_PARTS + WORD_MAX + length_a - least(length_a, length_b);
-    if (longer >= 3 && a[0] == b[0] && 2 * edits < longer)
-        return OF_LETTERS + edits;
-    return FAR;
-}
 
 /* The word of a list that is equal but for case and separators; NULL if there is none. */
 static const char *equal_in(const char *word, const char *const *words) {
     char a[WORD_MAX + 1], b[WORD_MAX + 1];
-    normalise(word, a);
+    firn_word_normalise(word, a);
     for (; *words != NULL; words++) {
-        normalise(*words, b);
+        firn_word_normalise(*words, b);
         if (a[0] != '\0' && strcmp(a, b) == 0)
             return *words;
     }
@@ -439,34 +296,29 @@ static const char *equal_in(const char *word, const char *const *words) {
 static const char *synonym_in(const char *word, const char *const *words) {
     char normal[WORD_MAX + 1];
     const char *found = NULL;
-    normalise(word, normal);
+    firn_word_normalise(word, normal);
     for (size_t i = 0; found == NULL && i < sizeof synonyms / sizeof synonyms[0]; i++)
         if (strcmp(synonyms[i].word, normal) == 0)
             found = equal_in(synonyms[i].meaning, words);
     return found;
 }
 
+char firnc_small_letter(char c) {
+    return firn_small_letter(c);
+}
+
 bool firnc_is_misspelt(const char *word, const char *meant) {
     char a[WORD_MAX + 1], b[WORD_MAX + 1];
-    normalise(word, a);
-    normalise(meant, b);
-    const size_t shorter = least(strlen(a), strlen(b));
-    return shorter >= 4 && a[0] == b[0] && distance(a, b) <= (shorter >= 7 ? 2U : 1U);
+    firn_word_normalise(word, a);
+    firn_word_normalise(meant, b);
+    const size_t shorter = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+    return shorter >= 4 && a[0] == b[0] && firn_word_distance(a, b) <= (shorter >= 7 ? 2U : 1U);
 }
 
 const char *firnc_nearest(const char *word, const char *const *words) {
-    const char *best = NULL, *synonym = synonym_in(word, words);
-    size_t best_rank = FAR;
-    parts word_parts;
-    split(word, &word_parts);
-    for (uint32_t i = 0; i < WORDS_MAX && words[i] != NULL; i++) {
-        const size_t rank = rank_of(word, &word_parts, words[i]);
-        if (rank < best_rank) {
-            best_rank = rank;
-            best = words[i];
-        }
-    }
-    return synonym != NULL && best_rank > TYPING + 1 ? synonym : best;
+    size_t rank;
+    const char *nearest = firn_nearest(word, words, &rank), *synonym = synonym_in(word, words);
+    return synonym != NULL && rank > FIRN_NEAR_TYPING + 1 ? synonym : nearest;
 }
 
 const char *firnc_nearest_text(const char *word, const char *const *words) {

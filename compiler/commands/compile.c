@@ -19,8 +19,11 @@
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *hugging_face, *weights, *tokenizer, *continues,
         *dump_after, *statistics;
-    const char *security_counter, *plan_version, *image_id, *vendor, *class, *samples, *logit_rows, *weight_copies;
-    const char *decode_chunk;
+    const char *weight_copies;
+    uint8_t vendor[16], class_id[16];
+    uint64_t samples; /* 0: not given */
+    uint32_t security_counter, plan_version, image_id, logit_rows, decode_chunk;
+    bool image_id_given, logit_rows_given, decode_chunk_given;
     bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched, decode;
     firnc_texts settings;
 } request;
@@ -48,129 +51,191 @@ static const char *output_of(const request *r, const plan_form *form) {
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
-static const firnc_option options[] = {
-    {{"--mode", NULL, "train|eval", "what the plan is for; a plan has one mode"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, mode)},
-    {{"--all", NULL, NULL,
-      "in place of --mode: a plan for each mode that the recipe has, as train.plan, eval.plan, predict.plan and, of a "
-      "model that generates, decode.plan in the folder of -o; all are written or none"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, all)},
-    {{"--key", NULL, "KEY", "the secret key that signs the plan, as keygen writes it"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, key)},
-    {{"--decode", NULL, NULL,
-      "with --mode eval, for a language model: a plan for firn generate, which takes tokens one after the other and "
-      "keeps what attention needs of the earlier ones"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, decode)},
-    {{"--decode-chunk", NULL, "N",
-      "with --decode or --all: tokens that a step takes at most. More are faster for a long prompt, and slower for "
-      "each token "
-      "that follows; no bit changes; default: 1"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, decode_chunk)},
-    {{"--output", "-o", "PLAN", "the file to write; with --all a folder, which is made if it is not there"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, output)},
-    {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
-     FIRNC_OPTION_LIST,
-     offsetof(request, settings)},
-    {{"--hf", NULL, "FOLDER",
-      "the model and its weights, as transformers' save_pretrained writes them, in place of the recipe's model and of "
-      "--weights"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, hugging_face)},
-    {{"--statistics", NULL, "FILE",
-      "the statistics of the training data, as firn data-statistics writes them, for normalise: fit of a recipe"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, statistics)},
-    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, weights)},
-    {{"--tokenizer", NULL, "FILE",
-      "the tokenizer of the data: its tokenizer.json, or the .tokenizer that firnc tokens wrote; data that is known to "
-      "have another is then refused"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, tokenizer)},
-    {{"--continue", NULL, "CKPT",
-      "begin with the state of an older run: parameters, optimizer, loss scale and counters of its checkpoint; "
-      "num_steps "
-      "counts its steps, too"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, continues)},
-    {{"--restart-schedule", NULL, NULL,
-      "with --continue: the counters of steps and samples, and so the schedules, begin at 0"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, restart_schedule)},
-    {{"--restart-data", NULL, NULL, "with --continue: the data begin with the first sample"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, restart_data)},
-    {{"--allow-unmatched", NULL, NULL,
-      "with --weights or --continue: initialise what the file lacks, leave out tensors that the recipe lacks; with "
-      "--continue also: go on with another tokenizer"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, allow_unmatched)},
-    {{"--samples", NULL, "N", "samples that an epoch reads, records or windows of text; for num_epochs of a recipe"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, samples)},
-    {{"--target", NULL, FIRNC_TARGET_WORDS,
-      "what the reductions are chosen for; host: for this machine; default: portable"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, target)},
-    {{"--late-update", NULL, NULL, "compute every gradient before the first update, in a larger arena; no bit changes"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, late_update)},
-    {{"--logit-rows", NULL, "N", FIRNC_LOGIT_ROWS_TEXT}, FIRNC_OPTION_TEXT, offsetof(request, logit_rows)},
-    {{"--weight-copies", NULL, "auto|always|never",
-      "copy float32 weights to the half type, or let products round them as they read them; no bit changes; default: "
-      "auto, which leaves out large copies that make the arena larger"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, weight_copies)},
-    {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, dump_after)},
-    {{"--security-counter", NULL, "N", "devices that have seen a larger one refuse the plan; default: 0"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, security_counter)},
-    {{"--plan-version", NULL, "N", "a number that the plan carries for its users; default: 0"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, plan_version)},
-    {{"--image-id", NULL, "N",
-      "a number that tells the plans of a device apart; default: 0 for train, 1 for eval, 3 with --decode; with --all "
-      "2 for predict"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, image_id)},
-    {{"--vendor", NULL, "ID", "the vendor in the header: a UUID, or at most 16 characters"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, vendor)},
-    {{"--class", NULL, "ID", "the device class in the header, likewise"}, FIRNC_OPTION_TEXT, offsetof(request, class)},
-    {{"--unsigned", NULL, NULL, "leave the signature open, for firnc sign and firnc attach"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, without_signature)},
-    {{"--pub", NULL, "PUB", "with --unsigned: the public key of the signature to come"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, pub)},
+static const char *read_id(uint8_t id[16], const char *value) {
+    return firn_device_id_read(value, strlen(value), id)
+               ? NULL
+               : "is no identity; write a UUID, or at most 16 characters without spaces";
+}
+
+static const char *read_vendor(void *into, const char *value) {
+    return read_id(((request *)into)->vendor, value);
+}
+
+static const char *read_class(void *into, const char *value) {
+    return read_id(((request *)into)->class_id, value);
+}
+
+static const firn_option options[] = {
+    {.name = "--mode",
+     .value = "train|eval",
+     .text = "what the plan is for; a plan has one mode",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, mode)},
+    {.name = "--all",
+     .text = "in place of --mode: a plan for each mode that the recipe has, as train.plan, eval.plan, predict.plan "
+             "and, of a model that generates, decode.plan in the folder of -o; all are written or none",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, all)},
+    {.name = "--key",
+     .value = "KEY",
+     .text = "the secret key that signs the plan, as keygen writes it",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, key)},
+    {.name = "--decode",
+     .text = "with --mode eval, for a language model: a plan for firn generate, which takes tokens one after the other "
+             "and keeps what attention needs of the earlier ones",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, decode)},
+    {.name = "--decode-chunk",
+     .value = "N",
+     .text = "with --decode or --all: tokens that a step takes at most. More are faster for a long prompt, and slower "
+             "for each token that follows; no bit changes; default: 1",
+     .kind = FIRN_OPTION_NUMBER32,
+     .place = offsetof(request, decode_chunk),
+     .given = offsetof(request, decode_chunk_given),
+     .least = 1,
+     .most = INT32_MAX - 1,
+     .what = "a number of tokens"},
+    {.name = "--output",
+     .brief = "-o",
+     .value = "PLAN",
+     .text = "the file to write; with --all a folder, which is made if it is not there",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, output)},
+    {.name = "--set",
+     .value = "a.b=VALUE",
+     .text = "change a key of the recipe; may be given again",
+     .kind = FIRN_OPTION_LIST,
+     .place = offsetof(request, settings.text),
+     .count = offsetof(request, settings.count),
+     .most = FIRNC_TEXTS_MAX,
+     .mend = "put the values into the recipe"},
+    {.name = "--hf",
+     .value = "FOLDER",
+     .text = "the model and its weights, as transformers' save_pretrained writes them, in place of the recipe's model "
+             "and of --weights",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FOLDER,
+     .place = offsetof(request, hugging_face)},
+    {.name = "--statistics",
+     .value = "FILE",
+     .text = "the statistics of the training data, as firn data-statistics writes them, for normalise: fit of a recipe",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, statistics)},
+    {.name = "--weights",
+     .value = "FILE",
+     .text = "initial values of the parameters (.safetensors, or .index.json)",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, weights)},
+    {.name = "--tokenizer",
+     .value = "FILE",
+     .text = "the tokenizer of the data: its tokenizer.json, or the .tokenizer that firnc tokens wrote; data that is "
+             "known to have another is then refused",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, tokenizer)},
+    {.name = "--continue",
+     .value = "CKPT",
+     .text = "begin with the state of an older run: parameters, optimizer, loss scale and counters of its checkpoint; "
+             "num_steps counts its steps, too",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, continues)},
+    {.name = "--restart-schedule",
+     .text = "with --continue: the counters of steps and samples, and so the schedules, begin at 0",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, restart_schedule)},
+    {.name = "--restart-data",
+     .text = "with --continue: the data begin with the first sample",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, restart_data)},
+    {.name = "--allow-unmatched",
+     .text = "with --weights or --continue: initialise what the file lacks, leave out tensors that the recipe lacks; "
+             "with --continue also: go on with another tokenizer",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, allow_unmatched)},
+    {.name = "--samples",
+     .value = "N",
+     .text = "samples that an epoch reads, records or windows of text; for num_epochs of a recipe",
+     .kind = FIRN_OPTION_NUMBER,
+     .place = offsetof(request, samples),
+     .least = 1,
+     .most = UINT64_MAX,
+     .what = "a number of samples"},
+    {.name = "--target",
+     .value = FIRNC_TARGET_WORDS,
+     .text = "what the reductions are chosen for; host: for this machine; default: portable",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, target)},
+    {.name = "--late-update",
+     .text = "compute every gradient before the first update, in a larger arena; no bit changes",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, late_update)},
+    {.name = "--logit-rows",
+     .value = "N",
+     .text = FIRNC_LOGIT_ROWS_TEXT,
+     .kind = FIRN_OPTION_NUMBER32,
+     .place = offsetof(request, logit_rows),
+     .given = offsetof(request, logit_rows_given),
+     .most = UINT32_MAX - 1,
+     .what = "a number of rows",
+     .mend = "write one, or 0 for all"},
+    {.name = "--weight-copies",
+     .value = "auto|always|never",
+     .text = "copy float32 weights to the half type, or let products round them as they read them; no bit changes; "
+             "default: auto, which leaves out large copies that make the arena larger",
+     .kind = FIRN_OPTION_WORD,
+     .place = offsetof(request, weight_copies)},
+    {.name = "--dump-after",
+     .value = "PASS",
+     .text = "print the graph after a pass; a wrong name lists the passes",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, dump_after)},
+    {.name = "--security-counter",
+     .value = "N",
+     .text = "devices that have seen a larger one refuse the plan; default: 0",
+     .kind = FIRN_OPTION_NUMBER32,
+     .place = offsetof(request, security_counter),
+     .most = UINT32_MAX},
+    {.name = "--plan-version",
+     .value = "N",
+     .text = "a number that the plan carries for its users; default: 0",
+     .kind = FIRN_OPTION_NUMBER32,
+     .place = offsetof(request, plan_version),
+     .most = UINT32_MAX},
+    {.name = "--image-id",
+     .value = "N",
+     .text = "a number that tells the plans of a device apart; default: 0 for train, 1 for eval, 3 with --decode; with "
+             "--all 2 for predict",
+     .kind = FIRN_OPTION_NUMBER32,
+     .place = offsetof(request, image_id),
+     .given = offsetof(request, image_id_given),
+     .most = UINT32_MAX},
+    {.name = "--vendor",
+     .value = "ID",
+     .text = "the vendor in the header: a UUID, or at most 16 characters",
+     .kind = FIRN_OPTION_READ,
+     .read = read_vendor},
+    {.name = "--class",
+     .value = "ID",
+     .text = "the device class in the header, likewise",
+     .kind = FIRN_OPTION_READ,
+     .read = read_class},
+    {.name = "--unsigned",
+     .text = "leave the signature open, for firnc sign and firnc attach",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, without_signature)},
+    {.name = "--pub",
+     .value = "PUB",
+     .text = "with --unsigned: the public key of the signature to come",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, pub)},
 };
-
-/* Reads a vendor or a class; all zeros if there is none. */
-static bool read_id(const char *option, const char *text, uint8_t id[16]) {
-    if (firn_device_id_read(text, text == NULL ? 0 : strlen(text), id))
-        return true;
-    firnc_usage("compile", "%s: not an identity; write a UUID, or at most 16 characters without spaces", option);
-    return false;
-}
-
-static bool read_word(const char *option, const char *text, uint32_t *value) {
-    uint64_t number = 0;
-    if (text != NULL && !firnc_number_read(text, UINT32_MAX, &number)) {
-        firnc_usage("compile", "%s: %s is not a number; write one from 0 to 4294967295", option, text);
-        return false;
-    }
-    *value = (uint32_t)number;
-    return true;
-}
 
 /* Checks --mode, or --all in its place. Returns the exit code. */
 static int check_mode(const request *r) {
@@ -178,7 +243,7 @@ static int check_mode(const request *r) {
         return firnc_usage("compile", "--all: stands in place of --mode; leave one of the two out");
     if (r->all && r->dump_after != NULL)
         return firnc_usage("compile", "--dump-after: prints one graph; write --mode train or --mode eval, not --all");
-    if (r->all && r->image_id != NULL)
+    if (r->all && r->image_id_given)
         return firnc_usage("compile", "--image-id: tells the plans of a device apart, and --all makes several; leave "
                                       "it out, or compile each by --mode");
     if (r->all && r->decode)
@@ -195,7 +260,7 @@ static int check_mode(const request *r) {
         return firnc_usage("compile", "--mode: %s is not a mode; write --mode train or --mode eval", r->mode);
     if (r->decode && strcmp(r->mode, "eval") != 0)
         return firnc_usage("compile", "--decode: a plan that generates does not train; write --mode eval");
-    if (r->decode_chunk != NULL && !r->decode)
+    if (r->decode_chunk_given && !r->decode)
         return firnc_usage("compile", "--decode-chunk: only with --decode or --all; write one of them too");
     return FIRNC_EXIT_OK;
 }
@@ -324,7 +389,7 @@ static void warn_of_idle(const request *r, const char *option, const char *why) 
 static void warn_of_idle_options(const request *r, const firnc_graph *graph, const firnc_job *job) {
     const bool is_eval = job->mode == FIRNC_EVAL;
     if (!firnc_logits_are_divided(graph))
-        firnc_logit_rows_warn(r->recipe, r->logit_rows, job->logit_rows, is_eval);
+        firnc_logit_rows_warn(r->recipe, job->logit_rows, is_eval);
     if (job->weight_copies == FIRNC_COPIES_NEVER && !rounds_weights(graph))
         warn_of_idle(r, "--weight-copies: never", "no product of half types reads a float32 weight");
     if (job->weight_copies == FIRNC_COPIES_ALWAYS && !job->precision.mixed)
@@ -384,65 +449,12 @@ static bool dump(const request *r, const making *m) {
     return true;
 }
 
-/* The fields of the plan's header that the command line sets. */
-typedef struct header {
-    uint32_t security_counter, plan_version, image_id;
-    uint8_t vendor[16], class_id[16];
-} header;
-
-/* 0 without the option. */
-static bool read_samples(const request *r, uint64_t *samples) {
-    *samples = 0;
-    if (r->samples == NULL || (firnc_number_read(r->samples, UINT64_MAX, samples) && *samples > 0))
-        return true;
-    firnc_usage("compile", "--samples: %s is not a number of samples; write one of at least 1", r->samples);
-    return false;
+/* firnc_job.weight_copies for the word of the option, which may be NULL. */
+static firnc_weight_copies weight_copies_of(const char *word) {
+    if (word == NULL || strcmp(word, "auto") == 0)
+        return FIRNC_COPIES_AUTO;
+    return strcmp(word, "always") == 0 ? FIRNC_COPIES_ALWAYS : FIRNC_COPIES_NEVER;
 }
-
-/* Reads firnc_job.weight_copies. */
-static bool read_weight_copies(const request *r, firnc_weight_copies *copies) {
-    static const char *const words[] = {
-        [FIRNC_COPIES_AUTO] = "auto", [FIRNC_COPIES_ALWAYS] = "always", [FIRNC_COPIES_NEVER] = "never"};
-    *copies = FIRNC_COPIES_AUTO;
-    if (r->weight_copies == NULL)
-        return true;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(r->weight_copies, words[i]) == 0) {
-            *copies = (firnc_weight_copies)i;
-            return true;
-        }
-    firnc_usage("compile", "--weight-copies: %s is none of auto, always and never; write one of them",
-                r->weight_copies);
-    return false;
-}
-
-/* 1 without the option. */
-static bool read_chunk(const request *r, uint32_t *chunk) {
-    uint64_t number = 1;
-    if (r->decode_chunk != NULL && !(firnc_number_read(r->decode_chunk, INT32_MAX - 1, &number) && number > 0)) {
-        firnc_usage("compile", "--decode-chunk: %s is not a number of tokens; write one of at least 1",
-                    r->decode_chunk);
-        return false;
-    }
-    *chunk = (uint32_t)number;
-    return true;
-}
-
-/* Returns false after one line on stderr if the command line is wrong. */
-static bool read_header(const request *r, header *h) {
-    return read_word("--security-counter", r->security_counter, &h->security_counter) &&
-           read_word("--plan-version", r->plan_version, &h->plan_version) &&
-           read_word("--image-id", r->image_id, &h->image_id) && read_id("--vendor", r->vendor, h->vendor) &&
-           read_id("--class", r->class, h->class_id);
-}
-
-/* The options of the command line that are numbers or words. */
-typedef struct settings {
-    header header;
-    uint64_t samples;
-    uint32_t logit_rows, chunk;
-    firnc_weight_copies weight_copies;
-} settings;
 
 static bool read_key(const request *r, firnc_key *key) {
     return r->output == NULL ||
@@ -472,7 +484,7 @@ static bool read_tokenizer(const request *r, const firnc_recipe *recipe, firnc_j
 }
 
 /* Fills in what the command line says of the job. */
-static bool complete_job(const request *r, const settings *s, firnc_job *job) {
+static bool complete_job(const request *r, firnc_job *job) {
     job->weights = r->weights;
     if (r->hugging_face != NULL && r->weights == NULL &&
         (job->weights = firnc_hugging_face_weights(r->hugging_face, "--weights")) == NULL)
@@ -483,45 +495,45 @@ static bool complete_job(const request *r, const settings *s, firnc_job *job) {
     job->allow_unmatched = r->allow_unmatched;
     job->unmatched_mend = "give the file of this model, name them in trainer.init.weight_map, or add --allow-unmatched";
     job->late_update = r->late_update;
-    job->logit_rows = s->logit_rows;
-    job->weight_copies = s->weight_copies;
-    job->security_counter = s->header.security_counter;
-    job->plan_version = s->header.plan_version;
-    if (r->image_id != NULL)
-        job->image_id = s->header.image_id;
-    memcpy(job->vendor, s->header.vendor, sizeof job->vendor);
-    memcpy(job->class_id, s->header.class_id, sizeof job->class_id);
+    job->logit_rows = firnc_logit_rows_of(r->logit_rows_given, r->logit_rows);
+    job->weight_copies = weight_copies_of(r->weight_copies);
+    job->security_counter = r->security_counter;
+    job->plan_version = r->plan_version;
+    if (r->image_id_given)
+        job->image_id = r->image_id;
+    memcpy(job->vendor, r->vendor, sizeof job->vendor);
+    memcpy(job->class_id, r->class_id, sizeof job->class_id);
     return true;
 }
 
 /* Reads the recipe for a form of plan, and the key. */
-static bool read_recipe(const request *r, const settings *s, const plan_form *form, firnc_key *key, making *m) {
+static bool read_recipe(const request *r, const plan_form *form, firnc_key *key, making *m) {
     const char *texts[FIRNC_TEXTS_MAX + 1];
     uint32_t count = r->settings.count;
     memcpy(texts, r->settings.text, count * sizeof *texts);
     if (form->predicts)
         texts[count++] = "trainer.validate.metric=none";
     m->recipe = firnc_allocate(sizeof *m->recipe);
-    m->recipe->samples = s->samples;
+    m->recipe->samples = r->samples;
     m->recipe->hugging_face = r->hugging_face;
     m->recipe->statistics = r->statistics;
     m->recipe->has_tokenizer = r->tokenizer != NULL;
     if (!firnc_recipe_read(m->recipe, r->recipe, form->mode, texts, count) || !read_key(r, key))
         return false;
-    if (form->decodes && (!r->all || m->recipe->model->decodes) && !firnc_recipe_decode(m->recipe, s->chunk))
+    if (form->decodes && (!r->all || m->recipe->model->decodes) && !firnc_recipe_decode(m->recipe, r->decode_chunk))
         return false;
-    if (s->samples != 0 && (!r->all || form->mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
+    if (r->samples != 0 && (!r->all || form->mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
         warn_of_idle(r, "--samples", "the length of this run does not depend on it");
     if (r->statistics != NULL && m->recipe->facts.longest_sequence != 0)
         warn_of_idle(r, "--statistics", "the model reads windows of text");
     m->why = set_target(r, &m->recipe->job);
-    return read_tokenizer(r, m->recipe, &m->recipe->job) && complete_job(r, s, &m->recipe->job);
+    return read_tokenizer(r, m->recipe, &m->recipe->job) && complete_job(r, &m->recipe->job);
 }
 
-static bool compile_one(const request *r, const settings *s, firnc_key *key) {
+static bool compile_one(const request *r, firnc_key *key) {
     const plan_form form = {.mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL, .decodes = r->decode};
     making m = {.output = r->output};
-    if (!read_recipe(r, s, &form, key, &m))
+    if (!read_recipe(r, &form, key, &m))
         return false;
     m.graph = firnc_recipe_build(m.recipe);
     if (r->output == NULL)
@@ -555,15 +567,14 @@ static bool has_form(const firnc_recipe *recipe, const plan_form *form) {
 }
 
 /* Makes the plan of a form; *had becomes false if the recipe does not have it. */
-static bool make_form(const request *r, const settings *s, const plan_form *form, firnc_key *key, making *m,
-                      bool *had) {
+static bool make_form(const request *r, const plan_form *form, firnc_key *key, making *m, bool *had) {
     *m = (making){.output = output_of(r, form)};
-    if (!read_recipe(r, s, form, key, m))
+    if (!read_recipe(r, form, key, m))
         return false;
     firnc_job *job = &m->recipe->job;
     job->image_id = form->image_id;
     *had = has_form(m->recipe, form);
-    if (form->decodes && !*had && r->decode_chunk != NULL)
+    if (form->decodes && !*had && r->decode_chunk_given)
         warn_of_idle(r, "--decode-chunk", "this model does not say one token after the other");
     if (!*had)
         return true;
@@ -605,14 +616,14 @@ static void warn_of_older(const request *r, const making *set, uint32_t count) {
     }
 }
 
-static bool compile_all(const request *r, const settings *s, firnc_key *key) {
+static bool compile_all(const request *r, firnc_key *key) {
     bool has[] = {[FIRNC_TRAIN] = true, [FIRNC_EVAL] = true};
     making set[PLANS];
     uint32_t count = 0;
     bool good = firnc_recipe_modes(r->recipe, r->hugging_face, r->settings.text, r->settings.count, has);
     for (size_t i = 0; i < PLANS && good; i++) {
         bool had = false;
-        good = !has[plans[i].mode] || make_form(r, s, &plans[i], key, &set[count], &had);
+        good = !has[plans[i].mode] || make_form(r, &plans[i], key, &set[count], &had);
         count += had;
     }
     good = good && write_set(r, set, count);
@@ -623,42 +634,43 @@ static bool compile_all(const request *r, const settings *s, firnc_key *key) {
     return good;
 }
 
-static bool compile(const request *r, const settings *s, firnc_key *key) {
+static bool compile(const request *r, firnc_key *key) {
     said before = {0};
     if (!r->all)
-        return compile_one(r, s, key);
+        return compile_one(r, key);
     firnc_messages_to(say_once, &before);
-    const bool good = compile_all(r, s, key);
+    const bool good = compile_all(r, key);
     firnc_messages_to(NULL, NULL);
     return good;
 }
 
 static int compile_command(int argc, char **argv) {
-    request r = {0};
-    if (!firnc_options_read(argc, argv, &firnc_command_compile, &r, &r.recipe))
+    request r = {.decode_chunk = 1};
+    if (!firnc_options_read(argc, argv, &firnc_command_compile, &r))
         return FIRNC_EXIT_USAGE;
     int status = check_request(&r);
     if (status != FIRNC_EXIT_OK)
         return status;
-    settings s = {0};
-    if (!read_header(&r, &s.header) || !read_samples(&r, &s.samples) ||
-        !firnc_logit_rows_read("compile", r.logit_rows, &s.logit_rows) || !read_chunk(&r, &s.chunk) ||
-        !read_weight_copies(&r, &s.weight_copies))
-        return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
-    bool good = compile(&r, &s, &key);
+    bool good = compile(&r, &key);
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }
 
 const firnc_command firnc_command_compile = {
     .words = {.name = "compile",
+              .group = "Plans",
+              .summary = "freeze a recipe into a signed plan",
               .forms = {"RECIPE --mode train|eval --key KEY -o PLAN [options]",
                         "RECIPE --all --key KEY -o FOLDER [options]",
                         "RECIPE --mode train|eval --unsigned --pub PUB -o PLAN [options]",
                         "RECIPE --mode train|eval --dump-after PASS [options]"},
-              .text = "freeze a recipe into a plan; --dump-after without -o writes no plan and needs no key"},
+              .text = "freeze a recipe into a plan; --dump-after without -o writes no plan and needs no key",
+              .operand = {.value = "RECIPE",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(request, recipe),
+                          .least = 1},
+              .tables = {{options, sizeof options / sizeof options[0]}}},
     .run = compile_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
 };

@@ -11,75 +11,115 @@
 
 typedef struct request {
     const char *name, *output, *machine, *address_text;
-    const char *folder, *target, *key, *data, *labels, *weights, *records;
+    const char *folder, *target, *key, *data, *labels, *weights;
+    uint64_t records; /* 0: all */
     firnc_texts others;
     bool c, array, hex, elf;
     firnc_export_wishes wishes;
     uint32_t address;
 } request;
 
-static const firnc_option options[] = {
-    {{"--c", NULL, NULL,
-      "of a plan the parts of libfirn that it needs, as C, to link in front of libfirn.a; of a key an array"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, c)},
-    {{"--array", NULL, NULL,
-      "the plan without its report as a C array, firn_plan_region, and its length, firn_plan_bytes"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, array)},
-    {{"--hex", NULL, NULL, "the plan without its report as Intel HEX, to flash"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, hex)},
-    {{"--elf", NULL, NULL,
-      "the same as section .firn_plan of an ELF file of 32 bits, to link or, with --address, to flash"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, elf)},
-    {{"--firmware", NULL, "DIR",
-      "a new folder with a project that trains by the plan on an emulated board: make -C DIR run"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, folder)},
-    {{"--target", NULL, "TARGET", "with --firmware: the core, such as cortex-m4f or rv32; another name lists them"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, target)},
-    {{"--pub", NULL, "PUB", "with --firmware: the public key (PEM) that the plan was signed with"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, key)},
-    {{"--data", NULL, "FILE",
-      "with --firmware: the records that go into flash, .npy, IDX or bytes; firn data --convert makes such files. "
-      "Default: zeros"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, data)},
-    {{"--labels", NULL, "FILE", "labels or targets of the records"}, FIRNC_OPTION_TEXT, offsetof(request, labels)},
-    {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, weights)},
-    {{"--records", NULL, "N", "only the first N records; of text, its elements. Default: all"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, records)},
-    {{"--with", NULL, "FILE",
-      "with --c: another plan or key of the same firmware, such as a plan for evaluation; may be repeated. With "
-      "--firmware: the plan that evaluates when the training has ended"},
-     FIRNC_OPTION_LIST,
-     offsetof(request, others)},
-    {{"--copy-plan", NULL, NULL,
-      "with --c: the firmware copies its plans into RAM before it checks them (firn_config.copy_plan)"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, wishes.copy_plan)},
-    {{"--threads", NULL, NULL, "with --c: the port of the firmware has more threads than one (firn_port.parallel_for)"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, wishes.threads)},
-    {{"--address", NULL, "N", "where the plan begins, a multiple of 64, such as 0x08040000"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, address_text)},
-    {{"--machine", NULL, "arm|riscv", "the processor of the ELF file"}, FIRNC_OPTION_TEXT, offsetof(request, machine)},
-    {{"--output", "-o", "FILE", "write there instead of to standard output; --elf needs it"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, output)},
+static const firn_option options[] = {
+    {.name = "--c",
+     .text = "of a plan the parts of libfirn that it needs, as C, to link in front of libfirn.a; of a key an array",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, c)},
+    {.name = "--array",
+     .text = "the plan without its report as a C array, firn_plan_region, and its length, firn_plan_bytes",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, array)},
+    {.name = "--hex",
+     .text = "the plan without its report as Intel HEX, to flash",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, hex)},
+    {.name = "--elf",
+     .text = "the same as section .firn_plan of an ELF file of 32 bits, to link or, with --address, to flash",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, elf)},
+    {.name = "--firmware",
+     .value = "DIR",
+     .text = "a new folder with a project that trains by the plan on an emulated board: make -C DIR run",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FOLDER,
+     .place = offsetof(request, folder)},
+    {.name = "--target",
+     .value = "TARGET",
+     .text = "with --firmware: the core, such as cortex-m4f or rv32; another name lists them",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, target)},
+    {.name = "--pub",
+     .value = "PUB",
+     .text = "with --firmware: the public key (PEM) that the plan was signed with",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, key)},
+    {.name = "--data",
+     .value = "FILE",
+     .text = "with --firmware: the records that go into flash, .npy, IDX or bytes; firn data --convert makes such "
+             "files. Default: zeros",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, data)},
+    {.name = "--labels",
+     .value = "FILE",
+     .text = "labels or targets of the records",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, labels)},
+    {.name = "--weights",
+     .value = "FILE",
+     .text = "weights of the records, for a model with sample_weights; needs --labels",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, weights)},
+    {.name = "--records",
+     .value = "N",
+     .text = "only the first N records; of text, its elements. Default: all",
+     .kind = FIRN_OPTION_NUMBER,
+     .place = offsetof(request, records),
+     .least = 1,
+     .most = UINT32_MAX,
+     .what = "a number of records"},
+    {.name = "--with",
+     .value = "FILE",
+     .text = "with --c: another plan or key of the same firmware, such as a plan for evaluation; may be repeated. With "
+             "--firmware: the plan that evaluates when the training has ended",
+     .kind = FIRN_OPTION_LIST,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, others.text),
+     .count = offsetof(request, others.count),
+     .most = FIRNC_TEXTS_MAX,
+     .mend = "leave some out"},
+    {.name = "--copy-plan",
+     .text = "with --c: the firmware copies its plans into RAM before it checks them (firn_config.copy_plan)",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, wishes.copy_plan)},
+    {.name = "--threads",
+     .text = "with --c: the port of the firmware has more threads than one (firn_port.parallel_for)",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, wishes.threads)},
+    {.name = "--address",
+     .value = "N",
+     .text = "where the plan begins, a multiple of 64, such as 0x08040000",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, address_text)},
+    {.name = "--machine",
+     .value = "arm|riscv",
+     .text = "the processor of the ELF file",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, machine)},
+    {.name = "--output",
+     .brief = "-o",
+     .value = "FILE",
+     .text = "write there instead of to standard output; --elf needs it",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, output)},
 };
 
 static bool read_address(const char *text, uint32_t *address) {
     uint64_t value;
-    if (!firnc_number_read(text, UINT32_MAX, &value))
+    if (!firn_number_read(text, UINT32_MAX, &value))
         return false;
     *address = (uint32_t)value;
     return value % FIRNC_ALIGNMENT == 0;
@@ -96,12 +136,15 @@ static const char *asked(const request *r) {
 static const char *asked_of_firmware(const request *r) {
     const struct {
         const char *name, *value;
-    } options_of_firmware[] = {{"--target", r->target}, {"--pub", r->key},         {"--data", r->data},
-                               {"--labels", r->labels}, {"--weights", r->weights}, {"--records", r->records}};
+    } options_of_firmware[] = {{"--target", r->target},
+                               {"--pub", r->key},
+                               {"--data", r->data},
+                               {"--labels", r->labels},
+                               {"--weights", r->weights}};
     for (size_t i = 0; i < sizeof options_of_firmware / sizeof options_of_firmware[0]; i++)
         if (options_of_firmware[i].value != NULL)
             return options_of_firmware[i].name;
-    return NULL;
+    return r->records != 0 ? "--records" : NULL;
 }
 
 static int check_firmware(const request *r) {
@@ -117,7 +160,7 @@ static int check_firmware(const request *r) {
         return firnc_usage("export", "--labels: there is no --data; add it");
     if (r->labels == NULL && r->weights != NULL)
         return firnc_usage("export", "--weights: there are no --labels; add them");
-    if (r->data == NULL && r->records != NULL)
+    if (r->data == NULL && r->records != 0)
         return firnc_usage("export", "--records: there is no --data; add it");
     return FIRNC_EXIT_OK;
 }
@@ -169,13 +212,7 @@ static int export_firmware(const request *r) {
                                    .folder = r->folder,
                                    .target = r->target,
                                    .key = r->key,
-                                   .records = {.files = {r->data, r->labels, r->weights}, .key = r->key}};
-    uint64_t *records = &wanted.records.records;
-    if (r->records != NULL && (!firnc_number_read(r->records, UINT32_MAX, records) || *records == 0))
-        return firnc_usage("export",
-                           "--records: %s is not a number from 1 to 4294967295; give how many records the "
-                           "firmware has",
-                           r->records);
+                                   .records = {.files = {r->data, r->labels, r->weights}, .records = r->records, .key = r->key}};
     return firnc_project_write(&wanted);
 }
 
@@ -183,7 +220,7 @@ static int export_command(int argc, char **argv) {
     request r = {0};
     const char *files[FIRNC_TEXTS_MAX + 1];
     uint32_t count = 0;
-    if (!firnc_options_read(argc, argv, &firnc_command_export, &r, &r.name))
+    if (!firnc_options_read(argc, argv, &firnc_command_export, &r))
         return FIRNC_EXIT_USAGE;
     const int status = check(&r);
     if (status != FIRNC_EXIT_OK)
@@ -207,12 +244,17 @@ static int export_command(int argc, char **argv) {
 
 const firnc_command firnc_command_export = {
     .words = {.name = "export",
+              .group = "Devices",
+              .summary = "write what a firmware is built and flashed with",
               .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [--threads] [-o FILE]", "PLAN --array [-o FILE]",
                         "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE",
                         "PLAN --firmware DIR --target TARGET --pub PUB [--with PLAN] [--data FILE]"},
-              .text =
-                  "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key"},
+              .text = "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key",
+              .operand = {.value = "PLAN|KEY",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(request, name),
+                          .least = 1},
+              .tables = {{options, sizeof options / sizeof options[0]}}},
     .run = export_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
 };

@@ -22,14 +22,18 @@ static bool write_pair(const char *name, const firnc_bytes *private_pem, const f
     return true;
 }
 
-int firnc_keygen_command(int argc, char **argv) {
+typedef struct keygen_request {
     const char *name;
-    if (!firnc_options_read(argc, argv, &firnc_command_keygen, NULL, &name))
+} keygen_request;
+
+int firnc_keygen_command(int argc, char **argv) {
+    keygen_request r = {0};
+    if (!firnc_options_read(argc, argv, &firnc_command_keygen, &r))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
     firnc_bytes private_pem = {0}, public_pem = {0};
     bool good = firnc_key_generate(&key) && firnc_key_encode(&key, &private_pem, &public_pem) &&
-                write_pair(name, &private_pem, &public_pem);
+                write_pair(r.name, &private_pem, &public_pem);
     firnc_wipe(&key, sizeof key);
     if (private_pem.data != NULL)
         firnc_wipe(private_pem.data, private_pem.count);
@@ -37,9 +41,12 @@ int firnc_keygen_command(int argc, char **argv) {
 }
 
 const firnc_command firnc_command_keygen = {
-    .words = {.name = "keygen",
-              .forms = {"NAME"},
-              .text =
-                  "make a pair of keys: NAME.key.pem, which is secret, and NAME.pub.pem; neither is ever overwritten"},
+    .words =
+        {.name = "keygen",
+         .group = "Keys and signatures",
+         .summary = "make a pair of keys",
+         .forms = {"NAME"},
+         .text = "make a pair of keys: NAME.key.pem, which is secret, and NAME.pub.pem; neither is ever overwritten",
+         .operand = {.value = "NAME", .kind = FIRN_OPTION_TEXT, .place = offsetof(keygen_request, name), .least = 1}},
     .run = firnc_keygen_command,
 };

@@ -1,14 +1,12 @@
-/* firnc: finds the subcommand and runs it. Each command defines its options in its own file; this file holds the texts
+/* firnc: finds the command and runs it. Each command defines its options in its own file; this file holds the texts
  * about the whole program. */
 #define _XOPEN_SOURCE 700
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "compiler/base/nearest.h"
 #include "compiler/base/perform.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
@@ -16,9 +14,9 @@
 #include "runtime/program/descriptors.h"
 
 static const firnc_command *const commands[] = {
-    &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
-    &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
-    &firnc_command_compare, &firnc_command_tune,     &firnc_command_export, &firnc_command_weights,
+    &firnc_command_compile, &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify,
+    &firnc_command_keygen,  &firnc_command_sign,    &firnc_command_attach,   &firnc_command_export,
+    &firnc_command_image,   &firnc_command_compare, &firnc_command_tune,     &firnc_command_weights,
     &firnc_command_tokens,
 };
 
@@ -53,14 +51,12 @@ static const firn_manual_section sections[] = {
     {"Files", files, sizeof files / sizeof files[0]},
 };
 
-static const firn_manual_command *command_at(uint32_t command) {
+static const firn_command *command_at(uint32_t command) {
     return command < COMMAND_COUNT ? &commands[command]->words : NULL;
 }
 
-static const firn_manual_option *option_at(uint32_t command, uint32_t position) {
-    const firnc_option *option = firnc_option_at(commands[command], position);
-    return option != NULL ? &option->words : NULL;
-}
+static const char *const commands_of_firn[] = {"train",  "eval",   "predict", "generate", "data", "data-statistics",
+                                               "digest", "report", "plot",    "flash",    NULL};
 
 static const firn_manual manual = {
     .program = "firnc",
@@ -73,66 +69,43 @@ static const firn_manual manual = {
         "export "
         "--firmware, which are never overwritten.",
     .see_also = "firn",
+    .other = commands_of_firn,
     .command_at = command_at,
-    .option_at = option_at,
+    .say = firnc_say_line,
     .sections = sections,
     .section_count = sizeof sections / sizeof sections[0],
 };
 
 /* --- the commands ------------------------------------------------------------------------------------------------- */
 
-/* argv[0] is "help". */
-static int print_help(int argc, char **argv) {
-    const char *wrong = firn_manual_help(&manual, argc - 1, argv + 1);
-    return wrong == NULL ? FIRNC_EXIT_OK : firnc_usage("help", "%s: there is no such command; see firnc help", wrong);
-}
-
-/* argv[0] is the command. */
-static int print_command_help(int argc, char **argv) {
-    (void)argc;
-    firn_manual_help(&manual, 1, argv);
-    return FIRNC_EXIT_OK;
-}
-
-static int print_version(int argc, char **argv) {
-    (void)argc;
-    (void)argv;
-    printf("firnc " FIRNC_VERSION "\n");
-    return FIRNC_EXIT_OK;
-}
-
-/* argv[0] is the word. */
-static int fail_unknown(int argc, char **argv) {
-    (void)argc;
-    const char *word = argv[0];
-    if (strcmp(word, "data-statistics") == 0 || strcmp(word, "data") == 0) { /* firnc has no readers of data */
-        firnc_say("firnc: %s: is a command of firn, which reads data: write firn %s; firnc compile --statistics takes "
-                  "the file of firn data-statistics",
-                  word, word);
-        return FIRNC_EXIT_USAGE;
-    }
-    const char *names[COMMAND_COUNT + 1] = {NULL};
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        names[i] = commands[i]->words.name;
-    firnc_say("firnc: %s: unknown command; %s", word, firnc_nearest_text(word, names));
-    return FIRNC_EXIT_USAGE;
-}
-
-static bool asks_for_help(const char *word) {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-}
-
-/* A command, its words and the exit code that it returned. */
+/* The words after the program's name, and the exit code. */
 typedef struct call {
-    int (*command)(int argc, char **argv);
     int argc;
     char **argv;
     int status;
 } call;
 
-static bool call_command(void *argument) {
+static const firnc_command *command_of(const firn_command *words) {
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (&commands[i]->words == words)
+            return commands[i];
+    abort(); /* commands[] is where the words come from */
+}
+
+static bool run_line(void *argument) {
     call *c = argument;
-    c->status = c->command(c->argc, c->argv);
+    const firn_command *command;
+    switch (firn_line_open(&manual, c->argc, c->argv, &command)) {
+    case FIRN_LINE_DONE:
+        c->status = FIRNC_EXIT_OK;
+        break;
+    case FIRN_LINE_WRONG:
+        c->status = FIRNC_EXIT_USAGE;
+        break;
+    case FIRN_LINE_COMMAND:
+        c->status = command_of(command)->run(c->argc, c->argv);
+        break;
+    }
     return true;
 }
 
@@ -141,10 +114,10 @@ static void print_message(void *context, const char *line) {
     fprintf(stderr, "%s\n", line);
 }
 
-/* Runs a command as one call of the compiler. Returns its exit code. */
-static int perform(int (*command)(int argc, char **argv), int argc, char **argv) {
-    call c = {.command = command, .argc = argc, .argv = argv};
-    switch (firnc_perform(call_command, &c, NULL, NULL)) {
+/* Does what a command line says as one call of the compiler. Returns the exit code. */
+static int perform(int argc, char **argv) {
+    call c = {.argc = argc, .argv = argv};
+    switch (firnc_perform(run_line, &c, NULL, NULL)) {
     case FIRNC_DONE:
         return c.status;
     case FIRNC_MISUSE:
@@ -152,16 +125,6 @@ static int perform(int (*command)(int argc, char **argv), int argc, char **argv)
     default:
         return FIRNC_EXIT_WRONG;
     }
-}
-
-/* Runs a command, and fails if its output could not be written. */
-static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
-    int status = perform(command, argc, argv);
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || status != FIRNC_EXIT_OK)
-        return status;
-    firnc_say("firnc: standard output cannot be written; make room where it goes, or raise the limit of file sizes "
-              "(ulimit -f)");
-    return FIRNC_EXIT_WRONG;
 }
 
 enum { INTERRUPTED = 130 };
@@ -183,23 +146,16 @@ static void catch_signals(void) {
             signal(signals[i], SIG_IGN);
 }
 
+/* Fails if the output could not be written. */
 int main(int argc, char **argv) {
     firn_program_open_descriptors();
     catch_signals();
     firnc_messages_by_default(print_message);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails, and its file is removed */
-    if (argc < 2) {
-        firnc_say("firnc: the command is missing; see firnc help");
-        return FIRNC_EXIT_USAGE;
-    }
-    if (strcmp(argv[1], "help") == 0)
-        return run(print_help, argc - 1, argv + 1);
-    if (asks_for_help(argv[1]))
-        return run(print_help, 1, argv + 1);
-    if (strcmp(argv[1], "--version") == 0)
-        return run(print_version, argc - 1, argv + 1);
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(argv[1], commands[i]->words.name) == 0)
-            return run(argc == 3 && asks_for_help(argv[2]) ? print_command_help : commands[i]->run, argc - 1, argv + 1);
-    return run(fail_unknown, argc - 1, argv + 1);
+    const int status = perform(argc - 1, argv + 1);
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || status != FIRNC_EXIT_OK)
+        return status;
+    firnc_say("firnc: standard output cannot be written; make room where it goes, or raise the limit of file sizes "
+              "(ulimit -f)");
+    return FIRNC_EXIT_WRONG;
 }

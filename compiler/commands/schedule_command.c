@@ -29,8 +29,8 @@ static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
     if (colon == NULL)
         return false;
     const char *first = firnc_format("%.*s", (int)(colon - text), text);
-    return (first[0] == '\0' || firnc_number_read(first, most, from)) &&
-           (colon[1] == '\0' || firnc_number_read(colon + 1, most, to));
+    return (first[0] == '\0' || firn_number_read(first, most, from)) &&
+           (colon[1] == '\0' || firn_number_read(colon + 1, most, to));
 }
 
 static bool from_recipe(const char *name, const firnc_texts *settings, schedules *s) {
@@ -127,21 +127,31 @@ typedef struct request {
     firnc_texts settings;
 } request;
 
-static const firnc_option options[] = {
-    {{"--steps", NULL, "A:B", "the optimizer steps A to B - 1; default: all of the run"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, steps)},
-    {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
-     FIRNC_OPTION_LIST,
-     offsetof(request, settings)},
-    {{"--plot", NULL, "FILE", "draw the values as SVG into FILE, and print none"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, plot)},
+static const firn_option options[] = {
+    {.name = "--steps",
+     .value = "A:B",
+     .text = "the optimizer steps A to B - 1; default: all of the run",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, steps)},
+    {.name = "--set",
+     .value = "a.b=VALUE",
+     .text = "change a key of the recipe; may be given again",
+     .kind = FIRN_OPTION_LIST,
+     .place = offsetof(request, settings.text),
+     .count = offsetof(request, settings.count),
+     .most = FIRNC_TEXTS_MAX,
+     .mend = "put the values into the recipe"},
+    {.name = "--plot",
+     .value = "FILE",
+     .text = "draw the values as SVG into FILE, and print none",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, plot)},
 };
 
 static int schedule_command(int argc, char **argv) {
     request r = {0};
-    if (!firnc_options_read(argc, argv, &firnc_command_schedule, &r, &r.name))
+    if (!firnc_options_read(argc, argv, &firnc_command_schedule, &r))
         return FIRNC_EXIT_USAGE;
     if (r.plot == NULL && !firnc_has_output())
         return FIRNC_EXIT_WRONG;
@@ -182,9 +192,15 @@ static int schedule_command(int argc, char **argv) {
 
 const firnc_command firnc_command_schedule = {
     .words = {.name = "schedule",
+              .group = "Plans",
+              .summary = "print or draw learning rates and weight decays",
               .forms = {"RECIPE|PLAN [options]"},
-              .text = "print the learning rate and weight decay of each optimizer step as CSV, or draw them"},
+              .text = "print the learning rate and weight decay of each optimizer step as CSV, or draw them",
+              .operand = {.value = "RECIPE|PLAN",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(request, name),
+                          .least = 1},
+              .tables = {{options, sizeof options / sizeof options[0]}}},
     .run = schedule_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
 };

@@ -70,21 +70,29 @@ static int sign_with(const sign_request *r, const firn_header *header, const uin
     return status;
 }
 
-static const firnc_option sign_options[] = {
-    {{"--key", NULL, "KEY", "the secret key, whose public half the plan names"},
-     FIRNC_OPTION_TEXT,
-     offsetof(sign_request, key)},
-    {{"--output", "-o", "SIGNATURE", "the file to write: 64 bytes, r then s"},
-     FIRNC_OPTION_TEXT,
-     offsetof(sign_request, output)},
-    {{"--digest", NULL, NULL, "print the SHA-256 that a hardware module is to sign"},
-     FIRNC_OPTION_FLAG,
-     offsetof(sign_request, digest_only)},
+static const firn_option sign_options[] = {
+    {.name = "--key",
+     .value = "KEY",
+     .text = "the secret key, whose public half the plan names",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(sign_request, key)},
+    {.name = "--output",
+     .brief = "-o",
+     .value = "SIGNATURE",
+     .text = "the file to write: 64 bytes, r then s",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(sign_request, output)},
+    {.name = "--digest",
+     .text = "print the SHA-256 that a hardware module is to sign",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(sign_request, digest_only)},
 };
 
 static int sign_command(int argc, char **argv) {
     sign_request r = {0};
-    if (!firnc_options_read(argc, argv, &firnc_command_sign, &r, &r.name))
+    if (!firnc_options_read(argc, argv, &firnc_command_sign, &r))
         return FIRNC_EXIT_USAGE;
     if (r.digest_only ? r.key != NULL || r.output != NULL : r.key == NULL || r.output == NULL)
         return firnc_usage("sign", "give --key and -o for the signature, or --digest alone");
@@ -107,25 +115,43 @@ static int sign_command(int argc, char **argv) {
 
 const firnc_command firnc_command_sign = {
     .words = {.name = "sign",
+              .group = "Keys and signatures",
+              .summary = "sign a plan that was compiled without a key",
               .forms = {"PLAN --key KEY -o SIGNATURE", "PLAN --digest"},
-              .text = "sign an unsigned plan, or print what a hardware module is to sign"},
+              .text = "sign an unsigned plan, or print what a hardware module is to sign",
+              .operand = {.value = "PLAN",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(sign_request, name),
+                          .least = 1},
+              .tables = {{sign_options, sizeof sign_options / sizeof sign_options[0]}}},
     .run = sign_command,
-    .options = sign_options,
-    .option_count = sizeof sign_options / sizeof sign_options[0],
 };
 
 typedef struct attach_request {
     const char *name, *signature, *pub, *output;
 } attach_request;
 
-static const firnc_option attach_options[] = {
-    {{"--signature", NULL, "SIGNATURE", "the signature: 64 bytes, r then s, or DER"},
-     FIRNC_OPTION_TEXT,
-     offsetof(attach_request, signature)},
-    {{"--pub", NULL, "PUB", "the public key that it is checked with"},
-     FIRNC_OPTION_TEXT,
-     offsetof(attach_request, pub)},
-    {{"--output", "-o", "PLAN", "the file to write"}, FIRNC_OPTION_TEXT, offsetof(attach_request, output)},
+static const firn_option attach_options[] = {
+    {.name = "--signature",
+     .value = "SIGNATURE",
+     .text = "the signature: 64 bytes, r then s, or DER",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(attach_request, signature)},
+    {.name = "--pub",
+     .value = "PUB",
+     .text = "the public key that it is checked with",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(attach_request, pub)},
+    {.name = "--output",
+     .brief = "-o",
+     .value = "PLAN",
+     .text = "the file to write",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(attach_request, output)},
 };
 
 /* Whether a byte is an ASCII character that is printed, and no blank. */
@@ -158,7 +184,7 @@ static const char *other_signature(const firnc_bytes *bytes) {
 
 static int attach_command(int argc, char **argv) {
     attach_request r = {0};
-    if (!firnc_options_read(argc, argv, &firnc_command_attach, &r, &r.name))
+    if (!firnc_options_read(argc, argv, &firnc_command_attach, &r))
         return FIRNC_EXIT_USAGE;
     if (r.signature == NULL || r.pub == NULL || r.output == NULL)
         return firnc_usage("attach", "--signature, --pub and -o are needed; add what is missing");
@@ -197,9 +223,15 @@ static int attach_command(int argc, char **argv) {
 
 const firnc_command firnc_command_attach = {
     .words = {.name = "attach",
+              .group = "Keys and signatures",
+              .summary = "put a signature into an unsigned plan",
               .forms = {"PLAN --signature SIGNATURE --pub PUB -o PLAN"},
-              .text = "put a signature that was made elsewhere into an unsigned plan"},
+              .text = "put a signature that was made elsewhere into an unsigned plan",
+              .operand = {.value = "PLAN",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(attach_request, name),
+                          .least = 1},
+              .tables = {{attach_options, sizeof attach_options / sizeof attach_options[0]}}},
     .run = attach_command,
-    .options = attach_options,
-    .option_count = sizeof attach_options / sizeof attach_options[0],
 };

@@ -26,38 +26,59 @@
 typedef struct request {
     const char *tokenizer, *vocabulary, *merges, *output, *text;
     bool decode, count, special, plain;
-    const char **names;
+    const char *const *names; /* words of the command line */
     uint32_t name_count;
 } request;
 
-static const firnc_option options[] = {
-    {{"--tokenizer", NULL, "FILE", "a tokenizer.json: what firnc reads of it is in compiler/tokens/TOKENS.md"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, tokenizer)},
-    {{"--vocabulary", NULL, "FILE", "instead of it, with --merges: the vocab.json of a tokenizer like GPT-2's"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, vocabulary)},
-    {{"--merges", NULL, "FILE", "its merges.txt"}, FIRNC_OPTION_TEXT, offsetof(request, merges)},
-    {{"--output", "-o", "FILE",
-      "write the ids there: an array of NumPy if the name ends in .npy, else raw; - prints them as numbers, as firn "
-      "generate --prompt takes them; with --decode the text, - prints it"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, output)},
-    {{"--text", NULL, "TEXT", "encode this text instead of files"}, FIRNC_OPTION_TEXT, offsetof(request, text)},
-    {{"--special", NULL, NULL, "put the tokens around each text that post_processor adds, such as <s>; else none are"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, special)},
-    {{"--no-special-in-text", NULL, NULL, "take <|endoftext|> and other special tokens inside a text for plain text"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, plain)},
-    {{"--count", NULL, NULL, "print how many tokens each text has, and write nothing"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, count)},
-    {{"--decode", NULL, NULL,
-      "the reverse: the file has ids, and its text goes to -o or to standard output; - reads numbers from standard "
-      "input, as firn generate prints them"},
-     FIRNC_OPTION_FLAG,
-     offsetof(request, decode)},
+static const firn_option options[] = {
+    {.name = "--tokenizer",
+     .value = "FILE",
+     .text = "a tokenizer.json: what firnc reads of it is in compiler/tokens/TOKENS.md",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, tokenizer)},
+    {.name = "--vocabulary",
+     .value = "FILE",
+     .text = "instead of it, with --merges: the vocab.json of a tokenizer like GPT-2's",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, vocabulary)},
+    {.name = "--merges",
+     .value = "FILE",
+     .text = "its merges.txt",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, merges)},
+    {.name = "--output",
+     .brief = "-o",
+     .value = "FILE",
+     .text = "write the ids there: an array of NumPy if the name ends in .npy, else raw; - prints them as numbers, as "
+             "firn generate --prompt takes them; with --decode the text, - prints it",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_STREAM,
+     .place = offsetof(request, output)},
+    {.name = "--text",
+     .value = "TEXT",
+     .text = "encode this text instead of files",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(request, text)},
+    {.name = "--special",
+     .text = "put the tokens around each text that post_processor adds, such as <s>; else none are",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, special)},
+    {.name = "--no-special-in-text",
+     .text = "take <|endoftext|> and other special tokens inside a text for plain text",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, plain)},
+    {.name = "--count",
+     .text = "print how many tokens each text has, and write nothing",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, count)},
+    {.name = "--decode",
+     .text = "the reverse: the file has ids, and its text goes to -o or to standard output; - reads numbers from "
+             "standard input, as firn generate prints them",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, decode)},
 };
 
 /* Whether standard input is one of the inputs. */
@@ -466,8 +487,6 @@ static int check_inputs(const request *r) {
         return firnc_usage("tokens", "--text: is a text and no ids; leave out --decode, or give ids as --decode -");
     if (r->text != NULL && r->name_count > 0)
         return firnc_usage("tokens", "--text: encodes this text alone; leave out it or %s", r->names[0]);
-    if (r->text == NULL && r->name_count == 0)
-        return firnc_usage("tokens", "a file name is missing; see firnc help");
     if (r->decode && r->name_count > 1)
         return firnc_usage("tokens", "--decode: takes one file of ids; leave out %s", r->names[1]);
     if (streams > 1)
@@ -508,9 +527,9 @@ static int check(const request *r) {
 }
 
 static int tokens_command(int argc, char **argv) {
-    request r = {.names = firnc_allocate((uint64_t)argc * sizeof *r.names)};
+    request r = {0};
     encoding *e = firnc_allocate(sizeof *e);
-    if (!firnc_options_read_many(argc, argv, &firnc_command_tokens, &r, r.names, &r.name_count))
+    if (!firnc_options_read(argc, argv, &firnc_command_tokens, &r))
         return FIRNC_EXIT_USAGE;
     const int status = check(&r);
     if (status != FIRNC_EXIT_OK)
@@ -524,17 +543,24 @@ static int tokens_command(int argc, char **argv) {
 
 const firnc_command firnc_command_tokens = {
     .words = {.name = "tokens",
+              .group = "Weights and text",
+              .summary = "encode texts to token ids, and decode them",
               .forms = {"TEXT... --tokenizer FILE -o FILE [options]",
                         "TEXT... --vocabulary FILE --merges FILE -o FILE [options]", "TEXT... --tokenizer FILE --count",
                         "--text TEXT --tokenizer FILE -o -", "--decode FILE --tokenizer FILE [-o FILE]"},
               .text = "encode texts to the ids of a tokenizer's tokens, and decode them",
-              .more = "An array (-o train.npy) is of int32, as firn train --data takes it. Raw ids are uint16 if the "
-                      "vocabulary has at most 65,536 tokens, else int32, little-endian. Beside them "
-                      "train.npy.tokenizer says by which "
-                      "tokenizer they were made. Texts are UTF-8 and are encoded "
-                      "one behind the other; the text - is standard input. Letters, numbers and NFC are those of "
-                      "Unicode 14.0.0."},
+              .more =
+                  "An array (-o train.npy) is of int32, as firn train --data takes it. Raw ids are uint16 if the "
+                  "vocabulary has at most 65,536 tokens, else int32, little-endian. Beside them train.npy.tokenizer "
+                  "says by which tokenizer they were made. Texts are UTF-8 and are encoded one behind the other; the "
+                  "text - is standard input. Letters, numbers and NFC are those of Unicode 14.0.0.",
+              .operand = {.value = "TEXT",
+                          .kind = FIRN_OPTION_WORDS,
+                          .least = 1,
+                          .unless = "--text",
+                          .names = FIRN_NAMES_STREAM,
+                          .place = offsetof(request, names),
+                          .count = offsetof(request, name_count)},
+              .tables = {{options, sizeof options / sizeof options[0]}}},
     .run = tokens_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
 };

@@ -23,7 +23,7 @@ static bool read_counter(const char *name, uint32_t *counter) {
     bool line = bytes.count > 0 && strcspn(text, "\n") == bytes.count - 1 && text[bytes.count - 1] == '\n';
     if (line)
         text[bytes.count - 1] = '\0';
-    if (!line || !firnc_decimal_read(text, UINT32_MAX, &number)) {
+    if (!line || strspn(text, "0123456789") != strlen(text) || !firn_number_read(text, UINT32_MAX, &number)) {
         firnc_say("firnc: %s: not a counter; give the file that firn --counter keeps", name);
         return false;
     }
@@ -35,19 +35,27 @@ typedef struct request {
     const char *name, *pub, *counter;
 } request;
 
-static const firnc_option options[] = {
-    {{"--pub", NULL, "PUB", "the public key whose plans are good"}, FIRNC_OPTION_TEXT, offsetof(request, pub)},
-    {{"--counter", NULL, "FILE", "the security counter of the device, as firn --counter keeps it; it must be there"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, counter)},
+static const firn_option options[] = {
+    {.name = "--pub",
+     .value = "PUB",
+     .text = "the public key whose plans are good",
+     .needed = FIRN_EVERY_COMMAND,
+     .what = "the public key",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, pub)},
+    {.name = "--counter",
+     .value = "FILE",
+     .text = "the security counter of the device, as firn --counter keeps it; it must be there",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, counter)},
 };
 
 static int verify_command(int argc, char **argv) {
     request r = {0};
-    if (!firnc_options_read(argc, argv, &firnc_command_verify, &r, &r.name))
+    if (!firnc_options_read(argc, argv, &firnc_command_verify, &r))
         return FIRNC_EXIT_USAGE;
-    if (r.pub == NULL)
-        return firnc_usage("verify", "--pub: the public key is missing; write --pub and its file name");
     uint8_t public_key[FIRN_PUBLIC_KEY_BYTES];
     uint32_t counter = 0;
     firnc_bytes file;
@@ -74,9 +82,15 @@ static int verify_command(int argc, char **argv) {
 
 const firnc_command firnc_command_verify = {
     .words = {.name = "verify",
+              .group = "Plans",
+              .summary = "make every check that a device makes",
               .forms = {"PLAN --pub PUB [--counter FILE]"},
-              .text = "make every check that a device makes before it runs a plan"},
+              .text = "make every check that a device makes before it runs a plan",
+              .operand = {.value = "PLAN",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(request, name),
+                          .least = 1},
+              .tables = {{options, sizeof options / sizeof options[0]}}},
     .run = verify_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
 };

@@ -24,34 +24,54 @@ typedef struct request {
     firnc_texts settings;
 } request;
 
-static const firnc_option options[] = {
-    {{"--weights", NULL, "FILE", "the parameters, as firn export writes them (.safetensors)"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, weights)},
-    {{"--hf", NULL, "FOLDER", "take the model from this folder, as firnc compile --hf does; implies --original"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, hugging_face)},
-    {{"--original", NULL, "FILE",
-      "the weights file that the training began with: what the model does not have is copied from it"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, original)},
-    {{"--onnx", NULL, "FILE",
-      "write this ONNX file, which the recipe's model.onnx names, with the parameters in it (.onnx)"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, onnx)},
-    {{"--plan", NULL, "PLAN", "the plan that trained them, which has the frozen weights"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, plan)},
-    {{"--output", "-o", "FILE",
-      "the file to write (.safetensors; with --onnx .onnx); with --hf also a folder, whose name ends in a slash or "
-      "which is there: it "
-      "gets "
-      "the weights as model.safetensors, and config.json and the tokenizer of the folder of --hf"},
-     FIRNC_OPTION_TEXT,
-     offsetof(request, output)},
-    {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
-     FIRNC_OPTION_LIST,
-     offsetof(request, settings)},
+static const firn_option options[] = {
+    {.name = "--weights",
+     .value = "FILE",
+     .text = "the parameters, as firn export writes them (.safetensors)",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, weights)},
+    {.name = "--hf",
+     .value = "FOLDER",
+     .text = "take the model from this folder, as firnc compile --hf does; implies --original",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FOLDER,
+     .place = offsetof(request, hugging_face)},
+    {.name = "--original",
+     .value = "FILE",
+     .text = "the weights file that the training began with: what the model does not have is copied from it",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, original)},
+    {.name = "--onnx",
+     .value = "FILE",
+     .text = "write this ONNX file, which the recipe's model.onnx names, with the parameters in it (.onnx)",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, onnx)},
+    {.name = "--plan",
+     .value = "PLAN",
+     .text = "the plan that trained them, which has the frozen weights",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, plan)},
+    {.name = "--output",
+     .brief = "-o",
+     .value = "FILE",
+     .text = "the file to write (.safetensors; with --onnx .onnx); with --hf also a folder, whose name ends in a slash "
+             "or which is there: it gets the weights as model.safetensors, and config.json and the tokenizer of the "
+             "folder of --hf",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, output)},
+    {.name = "--set",
+     .value = "a.b=VALUE",
+     .text = "change a key of the recipe; may be given again",
+     .kind = FIRN_OPTION_LIST,
+     .place = offsetof(request, settings.text),
+     .count = offsetof(request, settings.count),
+     .most = FIRNC_TEXTS_MAX,
+     .mend = "put the values into the recipe"},
 };
 
 /* The tensors to be written. */
@@ -447,7 +467,7 @@ static int check_output_name(const request *r) {
 
 static int weights_command(int argc, char **argv) {
     request r = {0};
-    if (!firnc_options_read(argc, argv, &firnc_command_weights, &r, &r.recipe))
+    if (!firnc_options_read(argc, argv, &firnc_command_weights, &r))
         return FIRNC_EXIT_USAGE;
     if (r.weights == NULL || r.output == NULL)
         return firnc_usage("weights", "--weights and -o are needed; add what is missing");
@@ -472,9 +492,15 @@ static int weights_command(int argc, char **argv) {
 
 const firnc_command firnc_command_weights = {
     .words = {.name = "weights",
+              .group = "Weights and text",
+              .summary = "write trained weights for other programs",
               .forms = {"RECIPE --weights FILE -o FILE [options]"},
-              .text = "write exported parameters under the names and in the layouts that other programs know"},
+              .text = "write exported parameters under the names and in the layouts that other programs know",
+              .operand = {.value = "RECIPE",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(request, recipe),
+                          .least = 1},
+              .tables = {{options, sizeof options / sizeof options[0]}}},
     .run = weights_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
 };

@@ -30,17 +30,22 @@ typedef struct comparison {
 
 _Static_assert(offsetof(comparison, study) == 0, "the options of every study are placed in the first field");
 
-static const firnc_option options[] = {
-    {{"--types", NULL, "LIST", "half types; default: float16,bfloat16,cbfloat16"},
-     FIRNC_OPTION_TEXT,
-     offsetof(comparison, types)},
-    {{"--pol", NULL, "LIST", "precision optimization levels; default: 0,1,2"},
-     FIRNC_OPTION_TEXT,
-     offsetof(comparison, levels)},
-    {{"--lowering", NULL, "emulate|native",
-      "whether POL is taken literally, or as --target multiplies; default: emulate"},
-     FIRNC_OPTION_TEXT,
-     offsetof(comparison, lowering)},
+static const firn_option options[] = {
+    {.name = "--types",
+     .value = "LIST",
+     .text = "half types; default: float16,bfloat16,cbfloat16",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(comparison, types)},
+    {.name = "--pol",
+     .value = "LIST",
+     .text = "precision optimization levels; default: 0,1,2",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(comparison, levels)},
+    {.name = "--lowering",
+     .value = "emulate|native",
+     .text = "whether POL is taken literally, or as --target multiplies; default: emulate",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(comparison, lowering)},
 };
 
 /* Parses "a,b" into flags, one for each known word. Returns false if a word is unknown or repeated. */
@@ -171,7 +176,7 @@ static bool write_chart(const comparison *c) {
 static int compare_command(int argc, char **argv) {
     comparison *c = firnc_allocate(sizeof *c);
     bool levels[LEVELS] = {false}, types[TYPES] = {false};
-    if (!firnc_options_read(argc, argv, &firnc_command_compare, c, &c->study.recipe))
+    if (!firnc_options_read(argc, argv, &firnc_command_compare, c))
         return FIRNC_EXIT_USAGE;
     if (!read_list(c->levels != NULL ? c->levels : "0,1,2", level_words, levels))
         return firnc_usage("compare", "--pol: %s is not a list of levels; write some of 0,1,2", c->levels);
@@ -195,15 +200,18 @@ static int compare_command(int argc, char **argv) {
 
 const firnc_command firnc_command_compare = {
     .words = {.name = "compare",
+              .group = "Studies",
+              .summary = "compare half types and POL with float32",
               .forms = {"RECIPE --data FILE -o FOLDER [options]"},
               .text = "train a recipe in float32 and in each half type at each POL, and compare losses and times",
-              .more =
-                  "FOLDER then holds compare.csv, compare.svg (the curves), and the log of each run as NAME.jsonl. The "
-                  "column `sums` counts the reductions of the training plan by their kind. firn report FOLDER/*.jsonl "
-                  "-o FILE makes a page of the runs, with their differences to the first one."},
+              .more = "FOLDER then holds compare.csv, compare.svg (the curves), and the log of each run as NAME.jsonl. "
+                      "The column `sums` counts the reductions of the training plan by their kind. firn report "
+                      "FOLDER/*.jsonl -o FILE makes a page of the runs, with their differences to the first one.",
+              .operand = {.value = "RECIPE",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(comparison, study.recipe),
+                          .least = 1},
+              .tables = {{options, sizeof options / sizeof options[0]}, {firnc_study_options, FIRNC_STUDY_OPTIONS}}},
     .run = compare_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .shared = firnc_study_options,
-    .shared_count = FIRNC_STUDY_OPTIONS,
 };

@@ -50,54 +50,111 @@ static void pass_on_unless_ignored(int number) {
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
-const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
-    {{"--data", NULL, "FILE", "what to train on, a file or a folder; may be given again"},
-     FIRNC_OPTION_LIST,
-     offsetof(firnc_study, data)},
-    {{"--output", "-o", "FOLDER", "where the results go; must not be there yet"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, folder)},
-    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, labels)},
-    {{"--sample-weights", NULL, "FILE", "weights of the records, as firn takes them by --weights"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, sample_weights)},
-    {{"--member", NULL, "NAMES", "the arrays to read of .npz files, as firn takes them"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, member)},
-    {{"--target-column", NULL, "COLUMN", "the labels in a .csv table, as firn takes them"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, target_column)},
-    {{"--columns", NULL, "COLUMNS", "the features in a .csv table, as firn takes them"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, columns)},
-    {{"--header", NULL, "yes|no", "whether .csv tables have names of columns"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, header)},
-    {{"--steps", NULL, "N", "steps of each trial; default: all of the run"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, steps_text)},
-    {{"--target", NULL, FIRNC_TARGET_WORDS,
-      "what the reductions are chosen for; host: for this machine; default: portable"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, asked_target)},
-    {{"--logit-rows", NULL, "N", FIRNC_LOGIT_ROWS_TEXT}, FIRNC_OPTION_TEXT, offsetof(firnc_study, logit_rows_text)},
-    {{"--hf", NULL, "FOLDER", "the model and its weights, as firnc compile takes them"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, hugging_face)},
-    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors, or .index.json)"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, weights)},
-    {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
-     FIRNC_OPTION_LIST,
-     offsetof(firnc_study, settings)},
-    {{"--threads", NULL, "N", "of the runner; default: one for each CPU"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, threads)},
-    {{"--firn", NULL, "RUNNER", "the firn that trains; default: the one beside firnc, else that of PATH"},
-     FIRNC_OPTION_TEXT,
-     offsetof(firnc_study, firn)},
+const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
+    {.name = "--data",
+     .value = "FILE",
+     .text = "what to train on, a file or a folder; may be given again",
+     .kind = FIRN_OPTION_LIST,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(firnc_study, data.text),
+     .count = offsetof(firnc_study, data.count),
+     .most = FIRNC_TEXTS_MAX,
+     .mend = "put the files into a folder"},
+    {.name = "--output",
+     .brief = "-o",
+     .value = "FOLDER",
+     .text = "where the results go; must not be there yet",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FOLDER,
+     .place = offsetof(firnc_study, folder)},
+    {.name = "--labels",
+     .value = "FILE",
+     .text = "labels or targets of the records in --data",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(firnc_study, labels)},
+    {.name = "--sample-weights",
+     .value = "FILE",
+     .text = "weights of the records, as firn takes them by --weights",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(firnc_study, sample_weights)},
+    {.name = "--member",
+     .value = "NAMES",
+     .text = "the arrays to read of .npz files, as firn takes them",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(firnc_study, member)},
+    {.name = "--target-column",
+     .value = "COLUMN",
+     .text = "the labels in a .csv table, as firn takes them",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(firnc_study, target_column)},
+    {.name = "--columns",
+     .value = "COLUMNS",
+     .text = "the features in a .csv table, as firn takes them",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(firnc_study, columns)},
+    {.name = "--header",
+     .value = "yes|no",
+     .text = "whether .csv tables have names of columns",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(firnc_study, header)},
+    {.name = "--steps",
+     .value = "N",
+     .text = "steps of each trial; default: all of the run",
+     .kind = FIRN_OPTION_NUMBER,
+     .place = offsetof(firnc_study, steps),
+     .least = 1,
+     .most = UINT32_MAX,
+     .what = "a number of steps"},
+    {.name = "--target",
+     .value = FIRNC_TARGET_WORDS,
+     .text = "what the reductions are chosen for; host: for this machine; default: portable",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(firnc_study, asked_target)},
+    {.name = "--logit-rows",
+     .value = "N",
+     .text = FIRNC_LOGIT_ROWS_TEXT,
+     .kind = FIRN_OPTION_NUMBER32,
+     .place = offsetof(firnc_study, logit_rows_asked),
+     .given = offsetof(firnc_study, logit_rows_given),
+     .most = UINT32_MAX - 1,
+     .what = "a number of rows",
+     .mend = "write one, or 0 for all"},
+    {.name = "--hf",
+     .value = "FOLDER",
+     .text = "the model and its weights, as firnc compile takes them",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FOLDER,
+     .place = offsetof(firnc_study, hugging_face)},
+    {.name = "--weights",
+     .value = "FILE",
+     .text = "initial values of the parameters (.safetensors, or .index.json)",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(firnc_study, weights)},
+    {.name = "--set",
+     .value = "a.b=VALUE",
+     .text = "change a key of the recipe; may be given again",
+     .kind = FIRN_OPTION_LIST,
+     .place = offsetof(firnc_study, settings.text),
+     .count = offsetof(firnc_study, settings.count),
+     .most = FIRNC_TEXTS_MAX,
+     .mend = "put the values into the recipe"},
+    {.name = "--threads",
+     .value = "N",
+     .text = "of the runner; default: one for each CPU",
+     .kind = FIRN_OPTION_NUMBER32,
+     .place = offsetof(firnc_study, threads),
+     .least = 1,
+     .most = THREADS_MAX,
+     .what = "a number of threads"},
+    {.name = "--firn",
+     .value = "RUNNER",
+     .text = "the firn that trains; default: the one beside firnc, else that of PATH",
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(firnc_study, firn)},
 };
 
 /* The runner in the same folder as this program, if there is one; otherwise `firn`, which is searched in PATH. */
@@ -120,15 +177,7 @@ static int check_words(firnc_study *study, const char *command) {
     if (study->asked_target != NULL && !firnc_target_known(study->asked_target))
         return firnc_usage(command, "--target: " FIRNC_TARGET_UNKNOWN, study->asked_target, firnc_target_names());
     study->target = "portable";
-    if (study->steps_text != NULL &&
-        (!firnc_number_read(study->steps_text, UINT32_MAX, &study->steps) || study->steps == 0))
-        return firnc_usage(command, "--steps: %s is not a number of steps; write one from 1", study->steps_text);
-    if (!firnc_logit_rows_read(command, study->logit_rows_text, &study->logit_rows))
-        return FIRNC_EXIT_USAGE;
-    uint64_t threads = 1;
-    if (study->threads != NULL && (!firnc_number_read(study->threads, THREADS_MAX, &threads) || threads == 0))
-        return firnc_usage(command, "--threads: %s is not a number of threads; write one from 1 to %d", study->threads,
-                           THREADS_MAX);
+    study->logit_rows = firnc_logit_rows_of(study->logit_rows_given, study->logit_rows_asked);
     if (study->firn == NULL)
         study->firn = runner_beside();
     if (study->hugging_face != NULL && study->weights == NULL &&
@@ -382,7 +431,7 @@ static words runner_words(const firnc_study *study, const char *command, const c
     add_option(&w, "--target-column", study->target_column);
     add_option(&w, "--columns", study->columns);
     add_option(&w, "--header", study->header);
-    add_option(&w, "--threads", study->threads);
+    add_option(&w, "--threads", study->threads != 0 ? firnc_format("%u", (unsigned)study->threads) : NULL);
     return w;
 }
 
@@ -577,7 +626,7 @@ bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, con
     const firnc_mark mark = firnc_memory_mark();
     double load = 0;
     if (!first->divided_logits)
-        firnc_logit_rows_warn(study->recipe, study->logit_rows_text, study->logit_rows, false);
+        firnc_logit_rows_warn(study->recipe, study->logit_rows, false);
     if (getloadavg(&load, 1) != 1) /* measured before this study adds to it */
         load = 0;
     int status = train(study, first, 0, path_of(study, first, "checkpoint"), NULL);

@@ -12,18 +12,20 @@
 
 /* What all trials of a study share: the options of its command line, and the values read from them. */
 typedef struct firnc_study {
-    const char *recipe, *folder, *firn, *labels, *steps_text, *logit_rows_text, *threads;
+    const char *recipe, *folder, *firn, *labels;
     const char *asked_target, *target; /* that of --target, NULL or "host" too; that of the next trial to freeze */
     const char *hugging_face;          /* the folder of --hf, or NULL */
     const char *member, *target_column, *columns, *header; /* parts of the data files, as firn takes them */
     const char *weights, *sample_weights; /* files: initial values of the parameters; weights of the records */
     firnc_texts data, settings;
     uint64_t steps;
-    uint32_t logit_rows; /* as in firnc_job */
-    bool made;           /* the folder has been created by this study */
-    bool measured;       /* all trials are done; what they have left is kept even if a result cannot be written */
-    bool held_out;       /* the recipe holds data out, and every trial is evaluated on it */
-    firnc_key key;       /* used for this study only */
+    uint32_t threads;                      /* 0: not given */
+    uint32_t logit_rows_asked, logit_rows; /* as in the option, and as in firnc_job */
+    bool logit_rows_given;
+    bool made;     /* the folder has been created by this study */
+    bool measured; /* all trials are done; what they have left is kept even if a result cannot be written */
+    bool held_out; /* the recipe holds data out, and every trial is evaluated on it */
+    firnc_key key; /* used for this study only */
 } firnc_study;
 
 typedef struct firnc_trial {
@@ -42,7 +44,7 @@ typedef struct firnc_trial {
 
 /* The options that every study takes. The request they are stored in begins with a firnc_study. */
 enum { FIRNC_STUDY_OPTIONS = 16 };
-extern const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS];
+extern const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 
 /* Checks the options, reads the recipe and creates the folder. `command` is the command's name, for messages. Returns
  * the exit code; writes one line to stderr if that is not FIRNC_EXIT_OK. */

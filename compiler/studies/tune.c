@@ -74,13 +74,17 @@ typedef struct tuning {
 
 _Static_assert(offsetof(tuning, study) == 0, "the options of every study are placed in the first field");
 
-static const firnc_option options[] = {
-    {{"--tolerance", NULL, "SHARE", "how much the loss may exceed that of float32; default: 0.01"},
-     FIRNC_OPTION_TEXT,
-     offsetof(tuning, tolerance_text)},
-    {{"--least-gain", NULL, "SHARE", "time of a step that a change must save to be kept; default: 0.01"},
-     FIRNC_OPTION_TEXT,
-     offsetof(tuning, gain_text)},
+static const firn_option options[] = {
+    {.name = "--tolerance",
+     .value = "SHARE",
+     .text = "how much the loss may exceed that of float32; default: 0.01",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(tuning, tolerance_text)},
+    {.name = "--least-gain",
+     .value = "SHARE",
+     .text = "time of a step that a change must save to be kept; default: 0.01",
+     .kind = FIRN_OPTION_TEXT,
+     .place = offsetof(tuning, gain_text)},
 };
 
 static bool read_share(const char *text, double usual, double *share) {
@@ -420,8 +424,9 @@ static bool name_model_file(firnc_tree *model) {
 /* Writes the recipe, and checks that freezing it gives the run that was measured. */
 static bool write_recipe(tuning *t) {
     const firnc_texts none = {0}, settings = settings_of(t, &t->kept);
-    const char *name = firnc_study_path(&t->study, RECIPE_NAME), *asked_rows = t->study.logit_rows_text;
-    const char *rows = asked_rows != NULL ? firnc_format(" --logit-rows %s", asked_rows) : "";
+    const char *name = firnc_study_path(&t->study, RECIPE_NAME);
+    const char *rows =
+        t->study.logit_rows_given ? firnc_format(" --logit-rows %u", (unsigned)t->study.logit_rows_asked) : "";
     firnc_tree *root =
         firnc_recipe_tree(t->study.recipe, t->study.hugging_face, t->study.settings.text, t->study.settings.count);
     for (uint32_t i = 0; root != NULL && i < settings.count; i++)
@@ -498,7 +503,7 @@ static bool tune(tuning *t) {
 
 static int tune_command(int argc, char **argv) {
     tuning *t = firnc_allocate(sizeof *t);
-    if (!firnc_options_read(argc, argv, &firnc_command_tune, t, &t->study.recipe))
+    if (!firnc_options_read(argc, argv, &firnc_command_tune, t))
         return FIRNC_EXIT_USAGE;
     if (!read_share(t->tolerance_text, TOLERANCE, &t->tolerance))
         return firnc_usage("tune", "--tolerance: %s is not a share; write 0.01 for one percent", t->tolerance_text);
@@ -516,12 +521,16 @@ static int tune_command(int argc, char **argv) {
 
 const firnc_command firnc_command_tune = {
     .words = {.name = "tune",
+              .group = "Studies",
+              .summary = "keep each cast and POL that saves time",
               .forms = {"RECIPE --data FILE -o FOLDER [options]"},
               .text = "starting from float32, keep each cast and each POL that saves time at little loss",
-              .more = "FOLDER then holds recipe.yaml, with what was kept, and report.md, which says what was tried."},
+              .more = "FOLDER then holds recipe.yaml, with what was kept, and report.md, which says what was tried.",
+              .operand = {.value = "RECIPE",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(tuning, study.recipe),
+                          .least = 1},
+              .tables = {{options, sizeof options / sizeof options[0]}, {firnc_study_options, FIRNC_STUDY_OPTIONS}}},
     .run = tune_command,
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .shared = firnc_study_options,
-    .shared_count = FIRNC_STUDY_OPTIONS,
 };

@@ -46,7 +46,8 @@ typedef struct cli_ranks {
 } cli_ranks;
 
 typedef struct cli_options {
-    const cli_ranks *ranks; /* NULL: firn */
+    const cli_ranks *ranks;    /* NULL: firn */
+    const firn_manual *manual; /* of the program, for messages */
     const char *command;
     const char *file;               /* the plan or the checkpoint */
     const char *keys[CLI_KEYS_MAX]; /* --pub; the plan's header says which of them signed it */
@@ -62,14 +63,13 @@ typedef struct cli_options {
     const char *classes_output;
     const char *axis; /* data-statistics: each, last, first or all; NULL: not given */
     uint32_t held_out_per_mille;
-    bool held_out_given;
     const char *profile; /* train: the output; report: what train wrote */
     const char *matrix;  /* report: what eval --confusion wrote */
     const char *labels, *weights, *checkpoint, *log, *csv, *tensorboard, *counter, *output, *labels_output, *device_key,
         *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
-    bool steps_given, slot_given, members_given;
+    bool steps_given, slot_given;
     uint64_t slot;                    /* of a dump of two slots */
     uint64_t steps, checkpoint_every; /* 0: at the end only */
     const char *eval, *keep_best, *by, *eval_labels, *eval_weights;
@@ -83,16 +83,19 @@ typedef struct cli_options {
     const char *prompt;     /* generate */
     uint64_t tokens;        /* generate: UINT64_MAX: to the end of the context */
     firn_sampling sampling; /* generate */
-    bool tokens_given, temperature_given, top_k_given, top_p_given, seed_given;
 } cli_options;
 
 /* --- options.c --- */
 
-/* Parses the words after the program's name. Returns CLI_OK, or CLI_USAGE after a message. */
-int cli_options_read(cli_options *options, int count, char *const *words);
+/* Parses the words after the name of a command of the manual. Returns CLI_OK, or CLI_USAGE after a message. The options
+ * are to be freed in any case. */
+int cli_options_read(cli_options *options, const firn_manual *manual, const firn_command *command, int count,
+                     char **words);
 void cli_options_free(cli_options *options);
-/* The text of `firn help`. */
+/* The command line of firn. */
 extern const firn_manual cli_manual;
+/* firn_manual.say of the programs of the runtime. */
+void cli_say(const char *line);
 
 /* --- paths.c --- */
 

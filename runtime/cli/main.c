@@ -23,26 +23,10 @@ static const struct {
                 {"plot", cli_plot, false},
                 {"flash", cli_flash, false}};
 
-/* "firn help ..." or "firn [COMMAND ...] --help"; -h is --help. */
-static int print_help(int count, char **words) {
-    const bool named = strcmp(words[1], "help") == 0;
-    const char *wrong = named       ? firn_manual_help(&cli_manual, count - 2, words + 2)
-                        : count > 2 ? firn_manual_help(&cli_manual, 1, words + 1)
-                                    : firn_manual_help(&cli_manual, 0, NULL);
-    if (wrong == NULL)
-        return cli_flush();
-    firn_host_fail("help", "%s: there is no such command; `firn help` shows the command line", wrong);
-    return CLI_USAGE;
-}
-
 static bool has_output(void) {
     if (!firn_program_has_output())
         firn_host_fail("stdout", "is closed, and the result goes there; open it");
     return firn_program_has_output();
-}
-
-static bool asks_for_help(const char *word) {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
 static int run(const cli_options *options) {
@@ -57,14 +41,17 @@ int main(int count, char **words) {
     firn_host_messages_to(firn_host_print_message, NULL);
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
-    if (count > 1 && (strcmp(words[1], "help") == 0 || asks_for_help(words[count - 1])))
-        return print_help(count, words);
-    if (count == 2 && strcmp(words[1], "--version") == 0) {
-        puts("firn " FIRN_VERSION);
+    const firn_command *command;
+    switch (firn_line_open(&cli_manual, count - 1, words + 1, &command)) {
+    case FIRN_LINE_DONE:
         return cli_flush();
+    case FIRN_LINE_WRONG:
+        return CLI_USAGE;
+    case FIRN_LINE_COMMAND:
+        break;
     }
     static cli_options options;
-    int status = cli_options_read(&options, count - 1, words + 1);
+    int status = cli_options_read(&options, &cli_manual, command, count - 2, words + 2);
     if (status == CLI_OK)
         status = cli_paths_check(&options);
     if (status == CLI_OK)

@@ -1,87 +1,71 @@
 /* firn-mpi: train and eval of firn, shared by the processes that mpirun starts. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "runtime/mpi/shared.h"
 #include "runtime/program/descriptors.h"
 
-static const char help[] =
-    "usage: mpirun -n RANKS firn-mpi train PLAN --pub PUB --data FILE [options]\n"
-    "       mpirun -n RANKS firn-mpi eval PLAN --pub PUB --data FILE --checkpoint FILE [options]\n"
-    "\n"
-    "Runs `firn train` or `firn eval` in as many processes as mpirun starts, on one machine or several. State, log "
-    "and\n"
-    "metric have the same bits for any number of them. The options are those of firn, which `firn help train` and\n"
-    "`firn help eval` show, and:\n"
-    "\n"
-    "  --verify-ranks N   train: compare the states of all ranks after every N steps\n"
-    "  --threads N        of each rank; default: the CPUs that mpirun gives the ranks of a machine, divided\n"
-    "                     by their number; mpirun --bind-to none gives them all\n"
-    "\n"
-    "A training plan must have at least as many micro-batches in a step as there are ranks, and the recipe's\n"
-    "trainer.init.loop.micro_batch_order must be tree. Every machine needs plan, key and data under the same names; "
-    "rank 0\n"
-    "writes checkpoint and log. runtime/SCALING.md says more.\n";
+/* The options of firn, and those that only firn-mpi has. */
+typedef struct mpi_request {
+    cli_options options;
+    mpi_options more;
+} mpi_request;
 
-/* Takes the options out of the words that are not firn's. Returns CLI_OK, or CLI_USAGE with the fault. */
-static int take_own(mpi_options *more, int *count, char **words, const char **fault) {
-    static const char name[] = "--verify-ranks";
-    int kept = 0;
-    for (int i = 0; i < *count; i++) {
-        const bool joined = strncmp(words[i], name, sizeof name - 1) == 0 && words[i][sizeof name - 1] == '=';
-        if (strcmp(words[i], name) != 0 && !joined) {
-            words[kept++] = words[i];
-            continue;
-        }
-        const char *value = joined ? words[i] + sizeof name : i + 1 < *count ? words[++i] : "";
-        char *end;
-        errno = 0;
-        more->verify_ranks = strtoull(value, &end, 10);
-        if (value[0] < '0' || value[0] > '9' || *end != 0 || errno != 0 || more->verify_ranks == 0) {
-            *fault = "is no number of steps; write one from 1";
-            return CLI_USAGE;
-        }
-    }
-    *count = kept;
-    return CLI_OK;
+static const firn_option options_of_ranks[] = {
+    {.name = "--verify-ranks",
+     .value = "N",
+     .text = "train: compare the states of all ranks after every N steps",
+     .kind = FIRN_OPTION_NUMBER,
+     .place = offsetof(mpi_request, more.verify_ranks),
+     .least = 1,
+     .most = UINT64_MAX,
+     .what = "a number of steps"},
+};
+
+static const firn_example examples[] = {
+    {"mpirun -n 2 firn-mpi train train.plan --pub me.pub.pem --data train.npy --checkpoint run.ckpt",
+     "train in two processes of this machine"},
+    {"mpirun -n 2 firn-mpi eval eval.plan --pub me.pub.pem --data test.npy --checkpoint run.ckpt",
+     "evaluate in two processes"},
+};
+
+/* train and eval of firn, with these options. */
+static firn_command commands[2];
+
+static const firn_command *command_at(uint32_t position) {
+    static const char *const names[] = {"train", "eval"};
+    if (position >= sizeof commands / sizeof *commands)
+        return NULL;
+    firn_command *command = &commands[position];
+    *command = *firn_command_named(&cli_manual, names[position]);
+    if (strcmp(command->name, "train") == 0)
+        command->tables[1] = (firn_option_table){options_of_ranks, sizeof options_of_ranks / sizeof *options_of_ranks};
+    memset(command->examples, 0, sizeof command->examples);
+    command->examples[0] = examples[position];
+    return command;
 }
 
-static bool is_shared(const char *command) {
-    return strcmp(command, "train") == 0 || strcmp(command, "eval") == 0;
-}
+static const char *const commands_of_firn[] = {"predict", "generate", "data", "data-statistics", "export",
+                                               "digest",  "report",   "plot", "flash",           NULL};
 
-/* Reads the command line, which all ranks have; rank 0 speaks. */
-static int read_options(cli_options *options, mpi_options *more, bool speaks, int count, char **words) {
-    const char *fault = NULL;
-    if (count > 0 && words[0][0] != '-' && !is_shared(words[0])) {
-        if (speaks)
-            firn_host_fail("command line", "%s is no command of firn-mpi, which has train and eval", words[0]);
-        return CLI_USAGE;
-    }
-    if (take_own(more, &count, words, &fault) != CLI_OK ||
-        (more->verify_ranks != 0 && count > 0 && strcmp(words[0], "train") != 0)) {
-        if (speaks)
-            firn_host_fail("--verify-ranks", "%s", fault != NULL ? fault : "is an option of train");
-        return CLI_USAGE;
-    }
-    FILE *before = stderr;
-    if (!speaks)
-        stderr = fopen("/dev/null", "w");
-    const int status = cli_options_read(options, count, words);
-    if (!speaks && stderr != NULL)
-        fclose(stderr);
-    stderr = before;
-    return status;
-}
-
-static bool asks_for(const char *word, const char *name, const char *brief) {
-    return strcmp(word, name) == 0 || strcmp(word, brief) == 0;
-}
+static firn_manual manual = {
+    .program = "firn-mpi",
+    .version = FIRN_VERSION,
+    .text = "runs a plan in the processes that mpirun starts",
+    .more = "State, log and metric have the same bits for any number of processes, on one machine or several. A "
+            "training plan must have at least as many micro-batches in a step as there are ranks, and the recipe's "
+            "trainer.init.loop.micro_batch_order must be tree. Every machine needs plan, key and data under the same "
+            "names; rank 0 writes checkpoint and log. --threads is of each rank; default: the CPUs that mpirun gives "
+            "the ranks of a machine, divided by their number; mpirun --bind-to none gives them all. "
+            "runtime/SCALING.md says more.",
+    .see_also = "firn",
+    .other = commands_of_firn,
+    .command_at = command_at,
+    .say = cli_say,
+};
 
 /* The CPUs that the ranks of this machine may use, divided by their number. */
 static unsigned threads_of_rank(void) {
@@ -103,29 +87,25 @@ static void say_bound(const cli_options *options) {
 }
 
 static int run(const firn_ranks_transport *transport, int count, char **words) {
-    static cli_options options;
-    mpi_options more = {0};
+    static mpi_request request;
+    cli_options *options = &request.options;
+    const firn_command *command;
     const bool leads = transport->rank == 0;
-    if (count > 1 && (asks_for(words[1], "help", "-h") || asks_for(words[count - 1], "--help", "-h"))) {
-        if (leads)
-            fputs(help, stdout);
-        return leads ? cli_flush() : CLI_OK;
-    }
-    if (count == 2 && strcmp(words[1], "--version") == 0) {
-        if (leads)
-            puts("firn-mpi " FIRN_VERSION);
-        return leads ? cli_flush() : CLI_OK;
-    }
-    int status = read_options(&options, &more, leads, count - 1, words + 1);
-    if (status == CLI_OK && leads && !options.quiet)
-        say_bound(&options);
-    if (status == CLI_OK && options.threads == 0)
-        options.threads = threads_of_rank();
+    if (!leads)
+        manual.say = NULL; /* all ranks have the same command line; rank 0 speaks */
+    const firn_line line = firn_line_open(&manual, count - 1, words + 1, &command);
+    if (line != FIRN_LINE_COMMAND)
+        return line == FIRN_LINE_WRONG ? CLI_USAGE : leads ? cli_flush() : CLI_OK;
+    int status = cli_options_read(options, &manual, command, count - 2, words + 2);
+    if (status == CLI_OK && leads && !options->quiet)
+        say_bound(options);
+    if (status == CLI_OK && options->threads == 0)
+        options->threads = threads_of_rank();
     if (status == CLI_OK) {
         mpi_watch_begin(transport);
-        status = leads ? mpi_lead(transport, &options, &more) : mpi_follow(transport, &options);
+        status = leads ? mpi_lead(transport, options, &request.more) : mpi_follow(transport, options);
     }
-    cli_options_free(&options);
+    cli_options_free(options);
     return status;
 }
 

@@ -592,7 +592,7 @@ grep -q -e '--checkpoint FILE where the state is saved' "$folder/train.help" || 
 for command in eval predict; do
     grep -q -e '--checkpoint FILE the state that train saved' "$folder/$command.help" || fail "what --checkpoint of $command is"
 done
-expect "an option of another command" 2 "does not know the option --resume" "$FIRN" eval x --resume
+expect "an option of another command" 2 "--resume: unknown option" "$FIRN" eval x --resume
 expect "nowhere to export" 1 "cannot be written" "$FIRN" export "$folder/c" -o "$folder/none/x"
 cp "$folder/c.safetensors" "$folder/kept"
 expect "no room to export" 1 "cannot be written: .*; raise the limit of file sizes (ulimit -f)" sh -c "ulimit -f 8; exec '$FIRN' export '$folder/c' -o '$folder/kept'"

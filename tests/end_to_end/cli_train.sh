@@ -322,7 +322,7 @@ expect "a counter in no folder" 1 "the folder of the counter does not exist" tra
 expect "a counter that begins" 0 "" "$FIRN" train "$folder/newer.plan" --pub "$PUB" --data "$DATA" --quiet --steps 1 \
     --counter "$folder/begun"
 [ "$(cat "$folder/begun")" -eq 9 ] || fail "a counter begins at 0 and takes that of the plan"
-expect "an empty plan" 2 "has an empty name in place of a " "$FIRN" train "" --pub "$PUB" --data "$DATA"
+expect "an empty plan" 2 "an empty name in place of a " "$FIRN" train "" --pub "$PUB" --data "$DATA"
 compile ours --vendor acme --class sensor --image-id 7
 ours() {
     "$FIRN" train "$folder/ours.plan" --data "$DATA" --quiet --steps 1 "$@"
@@ -376,8 +376,8 @@ expect "an option of another command" 2 "--per-tensor" train --per-tensor
 expect "a value that is no number" 2 "--steps" train --steps many
 expect "a negative number" 2 "--steps" train --steps -1
 expect "no value" 2 "--log" train --log
-expect "twice" 2 "--steps 2: is given twice; leave one out" train --steps 1 --steps 2
-expect "too many threads" 2 "--threads 1000: .*; write one from 1 to 256" train --threads 1000
+expect "twice" 2 "--steps: is given twice; leave one out" train --steps 1 --steps 2
+expect "too many threads" 2 "--threads: 1000 .*; write one from 1 to 256" train --threads 1000
 expect "no kernel set" 2 "FIRN_KERNELS=typo: .*; write one that this machine can run: plain" env FIRN_KERNELS=typo "$FIRN" train \
     "$PLAN" --pub "$PUB" --data "$DATA" --steps 1
 for set in $(sed 's/.*can run: //; s/,//g' "$folder/err"); do
@@ -395,7 +395,7 @@ expect "no plan option" 2 "PLAN" "$FIRN" train --pub "$PUB" --data "$DATA"
 expect "resume without checkpoint" 2 "--checkpoint" train --resume
 expect "eval without checkpoint" 2 "--checkpoint" "$FIRN" eval "$PLAN" --pub "$PUB" --data "$DATA"
 expect "export without output" 2 "--output" "$FIRN" export "$folder/a"
-expect "help" 0 "" "$FIRN" help
+expect "help" 0 "" "$FIRN" help train
 grep -q "firn train PLAN" "$folder/out" || fail "help shows the command line"
 expect "version" 0 "" "$FIRN" --version
 grep -q "^firn [0-9]" "$folder/out" || fail "--version prints it"

@@ -218,7 +218,7 @@ expect "a label beyond float32" 1 "far.csv: row 2 (line 2), column 2 (b): the nu
 expect "not a file" 1 "none: cannot be read" "$FIRN" data "$folder/none"
 expect "a plan without its key" 2 "needs --pub with --plan" "$FIRN" data x --plan y
 expect "no file" 2 "data: needs a FILE" "$FIRN" data
-expect "an option of train" 2 "does not know the option --resume" "$FIRN" data x --resume
+expect "an option of train" 2 "--resume: unknown option" "$FIRN" data x --resume
 expect "no stdout" 1 "stdout: is closed" sh -c "'$FIRN' data '$folder/y.npy' >&-"
 if [ -w /dev/full ]; then
     expect "a full disk for the text" 1 "stdout: cannot be written" sh -c "'$FIRN' data '$folder/y.npy' >/dev/full"

@@ -239,6 +239,6 @@ expect "too few features" 1 "table.csv: has 1 column for features, and the plan 
 expect "two targets" 1 "four.csv: has 2 columns for targets, and the plan reads 1 int32 of each record (DATA_TYPE); name as many by --target-column" \
     train classes --data "$folder/four.csv" --target-column c,d
 expect "labels twice" 2 "gets labels twice, by --labels and --target-column" table table.csv --labels "$folder/y.npy"
-expect "a header of another kind" 2 "--header maybe: is neither; write yes or no" table table.csv --header maybe
+expect "a header of another kind" 2 "--header: maybe is neither; write yes or no" table table.csv --header maybe
 
 [ $failures -eq 0 ]

@@ -83,7 +83,7 @@ expect "a slot that is none" 2 "make no slot" "$FIRNC" image "$folder/one.plan" 
 expect "one version twice" 1 "plan version 1, like" "$FIRNC" image "$folder/one.plan" --second "$folder/one.plan" \
     --pub "$folder/test.pub.pem" --slot-bytes $SLOT -o "$folder/none"
 for number in 0 0x 0x101 257; do
-    expect "the program unit $number" 2 "$number is no such number; write one from 1 to 256" "$FIRNC" image "$folder/one.plan" \
+    expect "the program unit $number" 2 "$number is not a number of bytes; write one from 1 to 256" "$FIRNC" image "$folder/one.plan" \
         --pub "$folder/test.pub.pem" --slot-bytes $SLOT --program-unit $number -o "$folder/none"
 done
 expect "another erased value" 0 "" image other "$folder/one.plan" --erased-value 0x5A

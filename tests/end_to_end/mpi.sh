@@ -294,10 +294,10 @@ if takes_next; then
         --set trainer.init.model.input_size=392
     says "samples that are pushed" 3 "pushed into a ring, which one process has; run it by firn" ranks 2 train "$folder/ring.train" \
         --pub "$folder/key.pub.pem" --data "$folder/images.npy" --labels "$folder/classes.npy" --quiet --steps 2
-    says "another command" 2 "predict is no command of firn-mpi" ranks 2 predict "$folder/gpt2.train" "$@"
+    says "another command" 2 "predict: is a command of firn" ranks 2 predict "$folder/gpt2.train" "$@"
     says "no data" 2 "needs --data" ranks 2 train "$folder/gpt2.train" --pub "$folder/key.pub.pem"
     says "no plan" 1 "none.train" ranks 3 train "$folder/none.train" "$@"
-    says "--verify-ranks 0" 2 "no number of steps" ranks 2 train "$folder/gpt2.train" "$@" --verify-ranks 0
+    says "--verify-ranks 0" 2 "not a number of steps" ranks 2 train "$folder/gpt2.train" "$@" --verify-ranks 0
     # rank 2 has other data
     { cat $text && echo more; } >"$folder/other.txt"
     says "other data on a rank" 3 "rank 2 on .* has other data than rank 0" timeout 120 mpirun --oversubscribe -n 2 "$MPI" \

@@ -226,7 +226,7 @@ expect "names that are a folder" 1 "folder" predict logits --name logits --class
 expect "no names" 1 "cannot be read" predict logits --name logits --classes "$folder/absent" -o "$none"
 expect "names of a layer" 2 "layers.0 has no classes" predict logits --name layers.0 --classes "$folder/names" -o "$none"
 expect "names in an array" 2 "has no names; leave out --classes" predict logits --name logits --classes "$folder/names" -o "$folder/none.npy"
-expect "no format" 2 "is no format; write csv, npy or jsonl" predict logits --name logits --format xml -o "$none"
+expect "no format" 2 "is not known; write csv, npy or jsonl" predict logits --name logits --format xml -o "$none"
 expect "two formats" 2 "given twice" predict logits --name logits --format csv --format npy -o "$none"
 expect "a metric without a matrix" 3 "accuracy.plan: its metric counts no classes; compile it with .*mean_per_class_accuracy" \
     evaluate accuracy --confusion "$none"

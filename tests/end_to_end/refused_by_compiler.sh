@@ -228,12 +228,12 @@ for rows in -1 few 32x 4294967296; do
     expect "$rows rows of logits" 2 "^firnc compile: --logit-rows: $rows is not a number of rows; " \
         compile "$RECIPE" --mode train --logit-rows $rows
 done
-expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mod train
+expect "no such option" 2 "did you mean --mode?" compile "$RECIPE" --mod train
 schedule="$FIRNC schedule $RECIPE"
 expect "steps beyond any run" 2 "^firnc schedule: --steps: .* up to 1000000000000000; " $schedule --steps 0:18446744073709551615
 expect "steps of another run" 2 "^firnc schedule: --steps: step 1000000 comes after the end, [0-9]*; " $schedule --steps 1000000:
 expect "steps turned round" 2 "^firnc schedule: --steps: step 5 comes after the end, 4; " $schedule --steps 5:4
-expect "no such command" 2 "nearest known one is compile" "$FIRNC" compil
+expect "no such command" 2 "did you mean compile?" "$FIRNC" compil
 expect "a counter that is not one" 2 "^firnc compile: --security-counter: " \
     compile "$RECIPE" --mode train --security-counter -1
 expect "a key that is not one" 1 "^firnc: $folder/test.pub.pem: holds a public key of the curve P-256, and the secret key .*; " \
@@ -350,7 +350,7 @@ for option in --vendor --class --image-id --pub --key --weights --set; do
     expect "an empty $option=" 2 "^firnc compile: $option: its value is empty; " compile "$RECIPE" --mode train "$option="
 done
 expect "an empty -o" 2 "^firnc export: -o: its value is empty; " "$FIRNC" export "$folder/signed" --c -o ""
-expect "a pair of keys without a name" 2 "^firnc keygen: an empty name; " "$FIRNC" keygen ""
+expect "a pair of keys without a name" 2 "^firnc keygen: an empty name" "$FIRNC" keygen ""
 [ ! -e .key.pem ] || fail "a key without a name"
 head -c 64 /dev/zero >"$folder/raw.key"
 expect "a public key that is not PEM" 1 "^firnc: $folder/raw.key: holds no key, and the public key of a P-256 pair in PEM is wanted; " \

@@ -70,7 +70,7 @@ runtime/report          plan/ schedules runtime runtime/targets/host runtime/cli
 runtime/ranks           plan/ schedules runtime runtime/numerics runtime/kernels
 runtime/mpi             plan/ runtime runtime/ranks runtime/cli runtime/program
 
-compiler/base           plan/ schedules
+compiler/base           plan/ schedules runtime/manual
 compiler/keys           plan/ schedules compiler/base
 compiler/graph          plan/ schedules compiler/base runtime/numerics
 compiler/job            plan/ schedules compiler/base compiler/graph runtime/numerics

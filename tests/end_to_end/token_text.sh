@@ -139,7 +139,7 @@ printf '1 2 3\n' >"$folder/numbers"
     expect "a text and a file" 2 "encodes this text alone; leave out it or a" "$FIRNC" tokens a --text b $pair -o -
     expect "a text to decode" 2 "is a text and no ids" "$FIRNC" tokens --decode --text b $pair
     expect "standard input twice" 2 "standard input can be read once" "$FIRNC" tokens - - $pair -o -
-    expect "nothing" 2 "a file name is missing" "$FIRNC" tokens $pair -o -
+    expect "nothing" 2 "needs a TEXT" "$FIRNC" tokens $pair -o -
     expect "a closed output" 1 "standard output cannot be written" sh -c "exec '$FIRNC' tokens --text a $pair -o - >&-"
     expect "a full output" 1 "standard output cannot be written" sh -c "exec '$FIRNC' tokens --text a $pair -o - >/dev/full"
     ("$FIRNC" tokens --decode - $pair 2>"$folder/err" || :) <"$folder/said" | head -c 2 >"$folder/out"

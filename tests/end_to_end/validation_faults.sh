@@ -99,7 +99,7 @@ refused "weights alone" 2 "needs --eval-labels with --eval-weights" --eval loss.
     --eval-weights test_y.npy
 for option in --eval-every --patience; do
     for value in 0 -1 x 18446744073709551616; do
-        refused "$option $value" 2 "$option $value: is no number of .*; write one from 1" --eval loss.plan --log log $option $value
+        refused "$option $value" 2 "$option: $value is not a number of .*; write one from 1" --eval loss.plan --log log $option $value
     done
 done
 for option in "--eval loss.plan" "--eval-every 2" "--patience 2" "--keep-best a" "--by loss"; do

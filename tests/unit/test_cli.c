@@ -211,10 +211,13 @@ enum { WORDS_MAX = 4096 };
 
 /* Parses a command line of firn. Returns the exit code, and what was printed. */
 static int read_words(int count, char *const *words, const char **printed) {
+    char *more[WORDS_MAX]; /* the parser may reorder them */
     static char text[1024];
     static cli_options options;
     support_capture_begin(STDERR_FILENO);
-    const int status = cli_options_read(&options, count, words);
+    memcpy(more, words + 1, (size_t)(count - 1) * sizeof *more);
+    const int status =
+        cli_options_read(&options, &cli_manual, firn_command_named(&cli_manual, words[0]), count - 1, more);
     support_capture_end(text, sizeof text);
     cli_options_free(&options);
     *printed = text;
@@ -222,7 +225,7 @@ static int read_words(int count, char *const *words, const char **printed) {
 }
 
 /* Values that each option takes. */
-static const char *const *values_of(const firn_manual_option *option) {
+static const char *const *values_of(const firn_option *option) {
     static const char *const files[] = {"a", "b"}, *const numbers[] = {"1", "0"}, *const speeds[] = {"9600", "19200"};
     static const char *const answers[] = {"yes", "no"}, *const formats[] = {"csv", "npy"};
     static const char *const sizes[] = {"8x8", "9x9"}, *const axes[] = {"last", "first"};
@@ -238,51 +241,51 @@ static const char *const *values_of(const firn_manual_option *option) {
     if (strcmp(option->name, "--axis") == 0)
         return axes;
     for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++)
-        if (strcmp(option->argument, of_numbers[i]) == 0)
+        if (strcmp(option->value, of_numbers[i]) == 0)
             return numbers;
     return files;
 }
 
 /* So many times an option is accepted; 0: a second one is refused. */
-static uint32_t most_of(const firn_manual_option *option) {
+static uint32_t most_of(const firn_option *option) {
     const char *name = option->name;
     const bool files = strcmp(name, "--data") == 0 || strcmp(name, "--eval-data") == 0;
     return strcmp(name, "--pub") == 0 ? CLI_KEYS_MAX : files ? CLI_DATA_MAX : 0;
 }
 
-static void expect_repeated(const char *command, const firn_manual_option *option, const char *name) {
+static void expect_repeated(const char *command, const firn_option *option, const char *name) {
     const uint32_t most = most_of(option) != 0 ? most_of(option) : 1;
     char *words[WORDS_MAX] = {(char *)(uintptr_t)command};
     const char *printed;
     int count = 1;
     for (uint32_t i = 0; i <= most; i++) {
         words[count++] = (char *)(uintptr_t)name;
-        if (option->argument != NULL)
+        if (option->value != NULL)
             words[count++] = (char *)(uintptr_t)values_of(option)[i % 2];
     }
-    const int each = option->argument != NULL ? 2 : 1;
+    const int each = option->value != NULL ? 2 : 1;
     assert_int_equal(read_words(count - each, words, &printed),
                      CLI_USAGE); /* for want of a file, or of the other option, only */
-    const bool wants_other = strstr(printed, "needs --") != NULL && strstr(printed, option->name) != NULL;
+    const bool wants_other = strstr(printed, "needs --") != NULL;
     if (strstr(printed, "needs a ") == NULL && !wants_other)
         fail_msg("%s %s: %s", command, name, printed);
     const int status = read_words(count, words, &printed);
-    const char *expected = option->argument == NULL ? "needs a "
-                           : most > 1               ? "is given more than "
-                                                    : "is given twice; leave one out";
+    const char *expected = option->value == NULL ? "needs a "
+                           : most > 1            ? "is given more than "
+                                                 : "is given twice; leave one out";
     if (status != CLI_USAGE || strstr(printed, expected) == NULL || strchr(printed, '\n')[1] != '\0')
         fail_msg("%s %s: exit %d, %s", command, name, status, printed);
-    if (option->argument != NULL && strstr(printed, option->name) == NULL)
-        fail_msg("%s is not named: %s", option->name, printed);
+    if (option->value != NULL && strstr(printed, name) == NULL)
+        fail_msg("%s is not named: %s", name, printed);
 }
 
 /* By the table of firn: every option of every command, under both its names. */
 TEST(no_option_of_firn_is_given_twice) {
-    const firn_manual_command *command;
-    const firn_manual_option *option;
+    const firn_command *command;
+    const firn_option *option;
     uint32_t options = 0;
     for (uint32_t c = 0; (command = cli_manual.command_at(c)) != NULL; c++)
-        for (uint32_t o = 0; (option = cli_manual.option_at(c, o)) != NULL; o++, options++) {
+        for (uint32_t o = 0; (option = firn_option_at(command, o)) != NULL; o++, options++) {
             expect_repeated(command->name, option, option->name);
             if (option->brief != NULL)
                 expect_repeated(command->name, option, option->brief);
@@ -308,34 +311,54 @@ static void expect_usage(const firnc_command *command, int count, char **words, 
         fail_msg("%s %s: exit %d, not \"%s\": %s", command->words.name, words[1], status, expected, message);
 }
 
+static bool is_among(const firn_option *option, char *const *words, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(words[i], option->name) == 0 || (option->brief != NULL && strcmp(words[i], option->brief) == 0))
+            return true;
+    return false;
+}
+
 /* Parses the words into a request of the command; asserts that they are accepted. */
 static void expect_accepted(const firnc_command *command, int count, char **words) {
     static _Alignas(16) uint8_t request[1 << 16];
-    const char *operand;
+    const firn_option *option;
     memset(request, 0, sizeof request);
     words[count++] = (char *)(uintptr_t) "file";
+    for (uint32_t i = 0; (option = firn_option_at(&command->words, i)) != NULL; i++)
+        if (option->needed != 0 && !is_among(option, words, count)) {
+            words[count++] = (char *)(uintptr_t)option->name;
+            words[count++] = (char *)(uintptr_t) "1";
+        }
     messages = 0;
-    if (!firnc_options_read(count, words, command, request, &operand) || messages != 0)
+    if (!firnc_options_read(count, words, command, request) || messages != 0)
         fail_msg("%s %s: %s", command->words.name, words[1], message);
 }
 
-static void repeat_option_of_firnc(const firnc_command *command, const firnc_option *option, const char *name) {
+static const char *value_of_firnc(const firn_option *option, bool first) {
+    if (option->kind == FIRN_OPTION_NUMBER || option->kind == FIRN_OPTION_NUMBER32)
+        return first ? "1" : "2";
+    if (option->kind == FIRN_OPTION_WORD)
+        return firnc_format("%.*s", (int)strcspn(option->value, "|"), option->value);
+    return first ? "a" : "b";
+}
+
+static void repeat_option_of_firnc(const firnc_command *command, const firn_option *option, const char *name) {
     char *words[WORDS_MAX] = {(char *)(uintptr_t)command->words.name};
-    const int most = option->kind == FIRNC_OPTION_LIST ? FIRNC_TEXTS_MAX : 1;
+    const int most = option->kind == FIRN_OPTION_LIST ? FIRNC_TEXTS_MAX : 1;
     int count = 1, before = 1;
     for (int i = 0; i <= most; i++) {
         before = count;
         words[count++] = (char *)(uintptr_t)name;
-        if (option->kind != FIRNC_OPTION_FLAG)
-            words[count++] = (char *)(uintptr_t)(i % 2 == 0 ? "a" : "b");
+        if (option->kind != FIRN_OPTION_FLAG)
+            words[count++] = (char *)(uintptr_t)value_of_firnc(option, i % 2 == 0);
     }
-    if (option->kind == FIRNC_OPTION_FLAG) {
+    if (option->kind == FIRN_OPTION_FLAG) {
         expect_accepted(command, count, words);
         return;
     }
     expect_usage(command, count, words,
-                 option->kind == FIRNC_OPTION_TEXT ? firnc_format("%s: given twice; leave one out", name)
-                                                   : firnc_format("%s: given more than 64 times", name));
+                 option->kind == FIRN_OPTION_LIST ? firnc_format("%s: is given more than 64 times", name)
+                                                  : firnc_format("%s: is given twice; leave one out", name));
     words[before] = NULL;
     expect_accepted(command, before, words);
 }
@@ -345,14 +368,14 @@ TEST(no_option_of_firnc_is_given_twice) {
         &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
         &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
         &firnc_command_compare, &firnc_command_tune,     &firnc_command_export, &firnc_command_weights};
-    const firnc_option *option;
+    const firn_option *option;
     uint32_t options = 0;
     firnc_messages_to(keep_message, NULL);
     for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++)
-        for (uint32_t o = 0; (option = firnc_option_at(commands[c], o)) != NULL; o++, options++) {
-            repeat_option_of_firnc(commands[c], option, option->words.name);
-            if (option->words.brief != NULL)
-                repeat_option_of_firnc(commands[c], option, option->words.brief);
+        for (uint32_t o = 0; (option = firn_option_at(&commands[c]->words, o)) != NULL; o++, options++) {
+            repeat_option_of_firnc(commands[c], option, option->name);
+            if (option->brief != NULL)
+                repeat_option_of_firnc(commands[c], option, option->brief);
         }
     firnc_messages_to(NULL, NULL);
     assert_true(options > 40);
@@ -411,17 +434,14 @@ TEST(an_output_without_a_row_for_each_sample_is_refused) {
 }
 
 /* A manual whose texts have what roff would interpret. */
-static const firn_manual_command *roff_command(uint32_t position) {
-    static const firn_manual_command command = {.name = "do",
-                                                .forms = {"FILE --all"},
-                                                .text = ".begins like a macro",
-                                                .more = "'so does this, with a \\ in it"};
+static const firn_command *roff_command(uint32_t position) {
+    static const firn_option option = {.name = "--all-of-it", .brief = "-a", .value = "N", .text = "x - y"};
+    static const firn_command command = {.name = "do",
+                                         .forms = {"FILE --all"},
+                                         .text = ".begins like a macro",
+                                         .more = "'so does this, with a \\ in it",
+                                         .tables = {{&option, 1}}};
     return position == 0 ? &command : NULL;
-}
-
-static const firn_manual_option *roff_option(uint32_t command, uint32_t position) {
-    static const firn_manual_option option = {.name = "--all-of-it", .brief = "-a", .argument = "N", .text = "x - y"};
-    return command == 0 && position == 0 ? &option : NULL;
 }
 
 TEST(the_manual_page_escapes_what_roff_interprets) {
@@ -430,16 +450,14 @@ TEST(the_manual_page_escapes_what_roff_interprets) {
                                        .text = "does things",
                                        .more = "More.",
                                        .see_also = "other",
-                                       .command_at = roff_command,
-                                       .option_at = roff_option};
+                                       .command_at = roff_command};
     static const char *const wanted[] = {".TH PROG 1 \"\" \"Firn 1.2\" \"Firn\"\n", "\n\\&.begins like a macro\n",
                                          "\n\\&'so does this, with a \\e in it\n",
                                          "\\fB\\-a\\fR, \\fB\\-\\-all\\-of\\-it\\fR \\fIN\\fR\nx \\- y\n",
                                          "FILE \\-\\-all\n"};
-    char *const words[] = {(char[]){"--man"}};
     char page[4096];
     support_capture_begin(STDOUT_FILENO);
-    assert_null(firn_manual_help(&manual, 1, words));
+    firn_page_print(&manual, NULL);
     fflush(stdout);
     support_capture_end(page, sizeof page);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
