@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/manual/manual.h"
+#include "runtime/manual/parts.h"
 
 /* Returns true if the value of an option must be one of the words that its row lists. */
 static bool lists_values(const firn_option *option) {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/manual/manual.h"
+#include "runtime/manual/parts.h"
 
 enum { WIDTH = 100, OPTION_COLUMN = 36, NAME_COLUMN = 17, TERM_BYTES = 128 };
 

@@ -134,24 +134,12 @@ void firn_options_refuse(const firn_manual *manual, const char *command, const c
 /* Reads an integer from 0 to `most`: decimal, or hexadecimal behind 0x. Returns false if the text is anything else. */
 bool firn_number_read(const char *text, uint64_t most, uint64_t *value);
 
-/* --- help.c, page.c, completion.c: print to stdout ---------------------------------------------------------------- */
+/* --- other functions ---------------------------------------------------------------------------------------------- */
 
-extern const firn_command firn_help_command;
-
-/* The command at a position, `help` behind the others; NULL after that. */
-const firn_command *firn_command_at(const firn_manual *manual, uint32_t position);
 /* The command of a name, or NULL. */
 const firn_command *firn_command_named(const firn_manual *manual, const char *name);
 
-/* The lines of the short help, one for each command; all commands with the sections; one command. */
-void firn_help_print_short(const firn_manual *manual);
-void firn_help_print_all(const firn_manual *manual);
-void firn_help_print_command(const firn_manual *manual, const firn_command *command);
-
-/* The manual page, in roff: of the program, or of one command if that is not NULL. */
+/* Prints the manual page, in roff, to stdout: of the program, or of one command if that is not NULL. */
 void firn_page_print(const firn_manual *manual, const firn_command *command);
-
-/* The completion for bash, zsh or fish. */
-void firn_completion_print(const firn_manual *manual, const char *shell);
 
 #endif

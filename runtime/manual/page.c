@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "runtime/manual/manual.h"
+#include "runtime/manual/parts.h"
 
 /* Prints text with the characters escaped that roff would interpret. */
 static void print_roff(const char *text) {

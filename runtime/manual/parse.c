@@ -1,90 +1,12 @@
 /* The parser of command lines (runtime/manual/manual.h). What a value means beyond its row in the table is checked by
  * the command, not here. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/manual/manual.h"
 #include "runtime/manual/nearest.h"
+#include "runtime/manual/parts.h"
 
-enum { LINE_BYTES = 8192, LISTED_BYTES = 512 };
-
-/* Words of other programs for our commands and options, as firn_word_normalise gives them. A word may have several
- * rows: the first one counts whose meaning is in the list that is searched. */
-static const struct {
-    const char *word, *meaning;
-} synonyms[] = {
-    {"build", "compile"},
-    {"freeze", "compile"},
-    {"info", "inspect"},
-    {"show", "inspect"},
-    {"dump", "inspect"},
-    {"check", "verify"},
-    {"genkey", "keygen"},
-    {"keys", "keygen"},
-    {"fit", "train"},
-    {"run", "train"},
-    {"evaluate", "eval"},
-    {"test", "eval"},
-    {"validate", "eval"},
-    {"infer", "predict"},
-    {"sample", "generate"},
-    {"out", "--output"},
-    {"override", "--set"},
-    {"param", "--set"},
-    {"publickey", "--pub"},
-    {"pubkey", "--pub"},
-    {"privatekey", "--key"},
-    {"secretkey", "--key"},
-    {"input", "--data"},
-    {"train", "--data"},
-    {"targets", "--labels"},
-    {"ckpt", "--checkpoint"},
-    {"save", "--checkpoint"},
-    {"jobs", "--threads"},
-    {"numthreads", "--threads"},
-    {"loadweights", "--weights"},
-    {"pretrained", "--weights"},
-    {"initfrom", "--weights"},
-    {"arch", "--target"},
-    {"march", "--target"},
-};
-
-/* --- messages ----------------------------------------------------------------------------------------------------- */
-
-/* Says "PROGRAM COMMAND: ..."; command NULL: "PROGRAM: ...". Longer lines are cut. Returns false. */
-static bool say(const firn_manual *manual, const char *command, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool say(const firn_manual *manual, const char *command, const char *format, ...) {
-    char line[LINE_BYTES];
-    int length = snprintf(line, sizeof line, "%s%s%s: ", manual->program, command != NULL ? " " : "",
-                          command != NULL ? command : "");
-    va_list arguments;
-    va_start(arguments, format);
-    if (length > 0 && (size_t)length < sizeof line)
-        vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
-    va_end(arguments);
-    if (manual->say != NULL)
-        manual->say(line);
-    return false;
-}
-
-void firn_options_refuse(const firn_manual *manual, const char *command, const char *text, const char *word) {
-    say(manual, command, "%s%s; `%s help %s` shows the command line", text, word, manual->program, command);
-}
-
-/* The word of a list, which ends with NULL, that was meant; NULL if none is near. */
-static const char *meant(const char *word, const char *const *words) {
-    char normal[FIRN_WORD_MAX + 1];
-    size_t rank;
-    const char *nearest = firn_nearest(word, words, &rank);
-    firn_word_normalise(word, normal);
-    for (size_t i = 0; rank > FIRN_NEAR_TYPING + 1 && i < sizeof synonyms / sizeof synonyms[0]; i++)
-        for (uint32_t j = 0; strcmp(synonyms[i].word, normal) == 0 && words[j] != NULL; j++)
-            if (strcmp(synonyms[i].meaning, words[j]) == 0)
-                return words[j];
-    return nearest;
-}
+enum { LISTED_BYTES = 512 };
 
 /* Writes "yes or no" for "yes|no". */
 static void list_words(const char *value, char text[LISTED_BYTES]) {
@@ -98,53 +20,6 @@ static void list_words(const char *value, char text[LISTED_BYTES]) {
                 text[length++] = *between;
     }
     text[length] = '\0';
-}
-
-/* --- the table ---------------------------------------------------------------------------------------------------- */
-
-static bool is_of(uint32_t commands, const firn_command *command) {
-    return commands == FIRN_EVERY_COMMAND || (commands & command->bit) != 0;
-}
-
-const firn_option *firn_option_at(const firn_command *command, uint32_t position) {
-    for (uint32_t i = 0; i < FIRN_MANUAL_TABLES; i++)
-        for (uint32_t j = 0; j < command->tables[i].count; j++) {
-            const firn_option *option = &command->tables[i].options[j];
-            if ((option->commands == 0 || is_of(option->commands, command)) && position-- == 0)
-                return option;
-        }
-    return NULL;
-}
-
-static bool is_name(const char *name, const char *word, size_t length) {
-    return name != NULL && strlen(name) == length && memcmp(name, word, length) == 0;
-}
-
-/* Returns the position of the option that a word names, or FIRN_OPTIONS_MAX. *value is what follows '=', or NULL; *old
- * whether the word is the option's old name. */
-static uint32_t find(const firn_command *command, const char *word, const char **value, bool *old) {
-    const size_t length = strcspn(word, "=");
-    const firn_option *option;
-    *value = word[length] == '=' ? word + length + 1 : NULL;
-    *old = false;
-    for (uint32_t i = 0; (option = firn_option_at(command, i)) != NULL; i++) {
-        if (is_name(option->name, word, length) || is_name(option->brief, word, length))
-            return i;
-    }
-    for (uint32_t i = 0; (option = firn_option_at(command, i)) != NULL; i++)
-        if (is_name(option->old, word, length)) {
-            *old = true;
-            return i;
-        }
-    return FIRN_OPTIONS_MAX;
-}
-
-static bool is_option(const char *word) {
-    return word[0] == '-' && word[1] != '\0';
-}
-
-static bool asks_for_help(const char *word) {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
@@ -185,10 +60,11 @@ static bool refuse_number(const reading *r, const firn_option *option, const cha
     const char *what = option->what != NULL ? option->what : "a number", *command = r->command->name;
     const unsigned long long least = option->least, most = option->most;
     if (option->mend != NULL)
-        return say(r->manual, command, "%s: %s is not %s; %s", name, value, what, option->mend);
+        return firn_say(r->manual, command, "%s: %s is not %s; %s", name, value, what, option->mend);
     if (option->most == UINT64_MAX)
-        return say(r->manual, command, "%s: %s is not %s; write one from %llu", name, value, what, least);
-    return say(r->manual, command, "%s: %s is not %s; write one from %llu to %llu", name, value, what, least, most);
+        return firn_say(r->manual, command, "%s: %s is not %s; write one from %llu", name, value, what, least);
+    return firn_say(r->manual, command, "%s: %s is not %s; write one from %llu to %llu", name, value, what, least,
+                    most);
 }
 
 static bool store_number(const reading *r, const firn_option *option, const char *name, const char *value) {
@@ -214,21 +90,21 @@ static bool store_word(const reading *r, const firn_option *option, const char *
         word += each;
     }
     list_words(option->value, listed);
-    return say(r->manual, r->command->name, "%s: %s is not known; write %s", name, value, listed);
+    return firn_say(r->manual, r->command->name, "%s: %s is not known; write %s", name, value, listed);
 }
 
 static bool store_in_list(const reading *r, const firn_option *option, const char *name, const char *value) {
     uint32_t *count = place(r, option->count);
     if (*count >= option->most)
-        return say(r->manual, r->command->name, "%s: is given more than %llu times; %s", name,
-                   (unsigned long long)option->most, option->mend != NULL ? option->mend : "leave some out");
+        return firn_say(r->manual, r->command->name, "%s: is given more than %llu times; %s", name,
+                        (unsigned long long)option->most, option->mend != NULL ? option->mend : "leave some out");
     ((const char **)place(r, option->place))[(*count)++] = value;
     return true;
 }
 
 static bool store_by_reader(const reading *r, const firn_option *option, const char *name, const char *value) {
     const char *fault = option->read(r->request, value);
-    return fault == NULL || say(r->manual, r->command->name, "%s: %s %s", name, value, fault);
+    return fault == NULL || firn_say(r->manual, r->command->name, "%s: %s %s", name, value, fault);
 }
 
 /* Stores a value that is neither empty nor one too many. `name` is the option as it was written, or the word for the
@@ -258,9 +134,9 @@ static bool check_stream(const reading *r, const firn_option *option, const char
     const bool refused = option->names == FIRN_NAMES_FILE || option->names == FIRN_NAMES_FOLDER;
     if (!refused || strcmp(value, "-") != 0)
         return true;
-    return say(r->manual, r->command->name,
-               "%s: takes no standard input or output; write the name of a %s, ./- for one that is called so", name,
-               option->names == FIRN_NAMES_FILE ? "file" : "folder");
+    return firn_say(r->manual, r->command->name,
+                    "%s: takes no standard input or output; write the name of a %s, ./- for one that is called so",
+                    name, option->names == FIRN_NAMES_FILE ? "file" : "folder");
 }
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
@@ -277,43 +153,43 @@ static bool refuse_unknown(const reading *r, const char *word) {
     }
     names[count] = NULL;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    near = count > 0 ? meant(name, names) : NULL;
+    near = count > 0 ? firn_meant(name, names) : NULL;
     for (uint32_t i = 0; near != NULL && (option = firn_option_at(r->command, i)) != NULL; i++)
         if (option->old == near)
             near = option->name;
     if (count == 0)
-        return say(r->manual, r->command->name,
-                   "%s: unknown option; %s has no options: leave it out, or write -- in "
-                   "front of a name that begins so",
-                   word, r->command->name);
+        return firn_say(r->manual, r->command->name,
+                        "%s: unknown option; %s has no options: leave it out, or write -- in "
+                        "front of a name that begins so",
+                        word, r->command->name);
     if (near != NULL)
-        return say(r->manual, r->command->name, "%s: unknown option; did you mean %s?", word, near);
-    return say(r->manual, r->command->name, "%s: unknown option; `%s help %s` lists the options", word,
-               r->manual->program, r->command->name);
+        return firn_say(r->manual, r->command->name, "%s: unknown option; did you mean %s?", word, near);
+    return firn_say(r->manual, r->command->name, "%s: unknown option; `%s help %s` lists the options", word,
+                    r->manual->program, r->command->name);
 }
 
 /* Reads the option at words[*at] and its value; advances *at past them. */
 static bool read_option(reading *r, int count, char **words, int *at) {
     const char *word = words[(*at)++], *value, *command = r->command->name;
     bool old;
-    const uint32_t position = find(r->command, word, &value, &old);
+    const uint32_t position = firn_option_find(r->command, word, &value, &old);
     if (position == FIRN_OPTIONS_MAX)
         return refuse_unknown(r, word);
     const firn_option *option = firn_option_at(r->command, position);
     char name[FIRN_WORD_MAX + 1];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     if (option->kind == FIRN_OPTION_FLAG && value != NULL)
-        return say(r->manual, command, "%s: takes no value; leave out =%s", name, value);
+        return firn_say(r->manual, command, "%s: takes no value; leave out =%s", name, value);
     if (option->kind != FIRN_OPTION_FLAG && value == NULL) {
         if (*at == count)
-            return say(r->manual, command, "%s: its value is missing; write %s %s", name, name, option->value);
+            return firn_say(r->manual, command, "%s: its value is missing; write %s %s", name, name, option->value);
         value = words[(*at)++];
     }
     if (option->kind != FIRN_OPTION_FLAG && option->kind != FIRN_OPTION_LIST && r->times[position] > 0)
-        return say(r->manual, command, "%s: is given twice; leave one out", name);
+        return firn_say(r->manual, command, "%s: is given twice; leave one out", name);
     if (option->kind != FIRN_OPTION_FLAG && option->kind != FIRN_OPTION_ANY_TEXT && *value == '\0')
-        return say(r->manual, command, "%s: its value is empty; write %s %s, or leave it out", name, name,
-                   option->value);
+        return firn_say(r->manual, command, "%s: its value is empty; write %s %s, or leave it out", name, name,
+                        option->value);
     if (value != NULL && !check_stream(r, option, name, value))
         return false;
     r->times[position]++;
@@ -329,12 +205,12 @@ static bool read_operand(const reading *r, char **words, uint32_t *read, char *w
     const char *command = r->command->name;
     const bool many = operand->kind == FIRN_OPTION_LIST || operand->kind == FIRN_OPTION_WORDS;
     if (operand->value == NULL)
-        return say(r->manual, command, "%s: one word too many; leave it out", word);
+        return firn_say(r->manual, command, "%s: one word too many; leave it out", word);
     if (*word == '\0')
-        return say(r->manual, command, "an empty name in place of a %s; write a name", operand->value);
+        return firn_say(r->manual, command, "an empty name in place of a %s; write a name", operand->value);
     if (!many && *read > 0)
-        return say(r->manual, command, "%s: one word too many, the %s is %s; leave it out", word, operand->value,
-                   words[0]);
+        return firn_say(r->manual, command, "%s: one word too many, the %s is %s; leave it out", word, operand->value,
+                        words[0]);
     if (!check_stream(r, operand, operand->value, word))
         return false;
     words[(*read)++] = word; /* its place has been read */
@@ -362,7 +238,7 @@ static bool check_needed(const reading *r, uint32_t operands) {
         return false;
     }
     for (uint32_t i = 0; (option = firn_option_at(r->command, i)) != NULL; i++)
-        if (is_of(option->needed, r->command) && r->times[i] == 0) {
+        if (firn_is_of(option->needed, r->command) && r->times[i] == 0) {
             char text[LISTED_BYTES];
             snprintf(text, sizeof text, "needs %s %s%s%s", option->name, option->value,
                      option->what != NULL ? ", " : "", option->what != NULL ? option->what : "");
@@ -377,8 +253,8 @@ static void note_old_names(const reading *r) {
     const firn_option *option;
     for (uint32_t i = 0; !is_given(r, "--quiet") && (option = firn_option_at(r->command, i)) != NULL; i++)
         if (r->by_old[i])
-            say(r->manual, r->command->name, "note: %s is called %s now; the old name works as before", option->old,
-                option->name);
+            firn_say(r->manual, r->command->name, "note: %s is called %s now; the old name works as before",
+                     option->old, option->name);
 }
 
 bool firn_options_read(const firn_manual *manual, const firn_command *command, int count, char **words, void *request) {
@@ -389,7 +265,7 @@ bool firn_options_read(const firn_manual *manual, const firn_command *command, i
         if (!ended && strcmp(words[at], "--") == 0) {
             ended = true;
             at++;
-        } else if (!ended && is_option(words[at])) {
+        } else if (!ended && firn_is_option(words[at])) {
             if (!read_option(&r, count, words, &at))
                 return false;
         } else if (!read_operand(&r, words, &operands, words[at++])) {
@@ -400,143 +276,4 @@ bool firn_options_read(const firn_manual *manual, const firn_command *command, i
         return false;
     note_old_names(&r);
     return true;
-}
-
-/* --- what a command line asks for --------------------------------------------------------------------------------- */
-
-typedef struct help_request {
-    const char *command, *completion;
-    bool man, all;
-} help_request;
-
-static const firn_option help_options[] = {
-    {.name = "--all",
-     .text = "print the help of all commands, exit status, environment and files",
-     .kind = FIRN_OPTION_FLAG,
-     .place = offsetof(help_request, all)},
-    {.name = "--man",
-     .text = "print the manual page, of the program or of a command, for man -l -",
-     .kind = FIRN_OPTION_FLAG,
-     .place = offsetof(help_request, man)},
-    {.name = "--completion",
-     .value = "bash|zsh|fish",
-     .text = "print the completion of a shell, to be sourced by it",
-     .kind = FIRN_OPTION_WORD,
-     .place = offsetof(help_request, completion)},
-};
-
-const firn_command firn_help_command = {
-    .name = "help",
-    .group = "More",
-    .summary = "say more of a command, with examples",
-    .forms = {"[COMMAND]", "--all", "--man [COMMAND]", "--completion bash|zsh|fish"},
-    .text = "say what a command does, its options and examples, which COMMAND --help does too",
-    .operand = {.value = "COMMAND", .kind = FIRN_OPTION_TEXT, .place = offsetof(help_request, command)},
-    .tables = {{help_options, sizeof help_options / sizeof help_options[0]}},
-};
-
-const firn_command *firn_command_at(const firn_manual *manual, uint32_t position) {
-    if (position > 0 && manual->command_at(position - 1) == NULL)
-        return NULL;
-    const firn_command *found = manual->command_at(position);
-    return found != NULL ? found : &firn_help_command;
-}
-
-const firn_command *firn_command_named(const firn_manual *manual, const char *name) {
-    const firn_command *command;
-    for (uint32_t i = 0; (command = firn_command_at(manual, i)) != NULL; i++)
-        if (strcmp(name, command->name) == 0)
-            return command;
-    return NULL;
-}
-
-/* Refuses a word that is no command. */
-static firn_line refuse_command(const firn_manual *manual, const char *word) {
-    const char *names[FIRN_OPTIONS_MAX + 1], *near;
-    uint32_t count = 0;
-    const firn_command *command;
-    for (uint32_t i = 0; (command = firn_command_at(manual, i)) != NULL && count < FIRN_OPTIONS_MAX; i++)
-        names[count++] = command->name;
-    names[count] = NULL;
-    for (uint32_t i = 0; manual->other[i] != NULL; i++)
-        if (strcmp(word, manual->other[i]) == 0) {
-            say(manual, NULL, "%s: is a command of %s; write %s %s", word, manual->see_also, manual->see_also, word);
-            return FIRN_LINE_WRONG;
-        }
-    near = meant(word, names);
-    if (is_option(word) && near == NULL)
-        say(manual, NULL, "%s: there is no command in front of it; `%s help` lists the commands", word,
-            manual->program);
-    else if (near != NULL)
-        say(manual, NULL, "%s: unknown command; did you mean %s?", word, near);
-    else
-        say(manual, NULL, "%s: unknown command; `%s help` lists the commands", word, manual->program);
-    return FIRN_LINE_WRONG;
-}
-
-static firn_line print_help(const firn_manual *manual, int count, char **words) {
-    help_request r = {0};
-    if (!firn_options_read(manual, &firn_help_command, count, words, &r))
-        return FIRN_LINE_WRONG;
-    const firn_command *command = r.command != NULL ? firn_command_named(manual, r.command) : NULL;
-    if (r.command != NULL && command == NULL)
-        return refuse_command(manual, r.command);
-    if (manual->say == NULL)
-        return FIRN_LINE_DONE;
-    if (r.completion != NULL)
-        firn_completion_print(manual, r.completion);
-    else if (r.man)
-        firn_page_print(manual, command);
-    else if (command != NULL)
-        firn_help_print_command(manual, command);
-    else if (r.all)
-        firn_help_print_all(manual);
-    else
-        firn_help_print_short(manual);
-    return FIRN_LINE_DONE;
-}
-
-/* Whether --help or -h is among the words of a command, and not the value of an option. */
-static bool has_help(const firn_command *command, int count, char **words) {
-    const char *value;
-    bool old;
-    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
-        if (asks_for_help(words[i]))
-            return true;
-        const uint32_t position = is_option(words[i]) ? find(command, words[i], &value, &old) : FIRN_OPTIONS_MAX;
-        if (position != FIRN_OPTIONS_MAX && value == NULL &&
-            firn_option_at(command, position)->kind != FIRN_OPTION_FLAG)
-            i++;
-    }
-    return false;
-}
-
-/* Prints help that is asked for by --help. */
-static firn_line print_asked(const firn_manual *manual, const firn_command *command) {
-    if (manual->say != NULL && command != NULL)
-        firn_help_print_command(manual, command);
-    else if (manual->say != NULL)
-        firn_help_print_short(manual);
-    return FIRN_LINE_DONE;
-}
-
-firn_line firn_line_open(const firn_manual *manual, int count, char **words, const firn_command **command) {
-    *command = count > 0 ? firn_command_named(manual, words[0]) : NULL;
-    if (count == 0) {
-        print_asked(manual, NULL);
-        say(manual, NULL, "the command is missing; `%s help COMMAND` shows what each takes", manual->program);
-        return FIRN_LINE_WRONG;
-    }
-    if (asks_for_help(words[0]))
-        return print_asked(manual, NULL);
-    if (strcmp(words[0], "--version") == 0) {
-        if (manual->say != NULL)
-            printf("%s %s\n", manual->program, manual->version);
-        return FIRN_LINE_DONE;
-    }
-    if (*command == NULL)
-        return refuse_command(manual, words[0]);
-    if (has_help(*command, count - 1, words + 1))
-        return print_asked(manual, *command);
-    return *command == &firn_help_command ? print_help(manual, count - 1, words + 1) : FIRN_LINE_COMMAND;
 }
