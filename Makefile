@@ -82,7 +82,7 @@ PAGE := $(BUILD)/report/page_parts.o
 # What firn-mpi has beside them: steps that several processes share, and MPI, which only that program needs.
 RANKS_SOURCES := $(wildcard runtime/ranks/*.c)
 MPI_SOURCES := $(wildcard runtime/mpi/*.c)
-FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/firmware/*.c compiler/studies/*.c))
+FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/commands/inspect/*.c compiler/firmware/*.c compiler/studies/*.c))
 COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/firmware/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c compiler/models/images/*.c compiler/onnx/ops/*.c compiler/passes/gradients/*.c compiler/passes/evaluation/*.c)) runtime/manual/nearest.c
 ONNX_SOURCES := $(wildcard compiler/onnx/*.c compiler/onnx/ops/*.c)
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)

@@ -22,6 +22,18 @@ const char *firnc_next_word(const char **words) {
     return word;
 }
 
+const char *firnc_grouped(uint64_t number) {
+    const char *digits = firnc_format("%llu", (unsigned long long)number);
+    const size_t length = strlen(digits);
+    char *result = firnc_allocate(2 * length + 1), *out = result;
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = digits[i];
+    }
+    return result;
+}
+
 const char *firnc_hex(const uint8_t *bytes, uint32_t count) {
     char *text = firnc_allocate(2 * (uint64_t)count + 1);
     for (uint32_t i = 0; i < count; i++)

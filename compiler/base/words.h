@@ -11,6 +11,8 @@
 const char *firnc_shape_text(const firn_shape *shape);
 /* Returns the first word of a list separated by spaces, "" at its end, and moves *words behind that word. */
 const char *firnc_next_word(const char **words);
+/* An integer with grouped digits, as in "1,234,567". */
+const char *firnc_grouped(uint64_t number);
 /* Two lower-case hexadecimal digits for each byte. */
 const char *firnc_hex(const uint8_t *bytes, uint32_t count);
 

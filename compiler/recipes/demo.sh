@@ -56,7 +56,7 @@ say "A key to sign with"
 say "Freeze and sign the training run ($RECIPES/demo_gpt2.yaml)"
 "$FIRNC" compile "$RECIPES/demo_gpt2.yaml" --mode train --key "$OUT/demo.key.pem" -o "$OUT/train.plan"
 "$FIRNC" verify "$OUT/train.plan" --pub "$OUT/demo.pub.pem"
-"$FIRNC" inspect "$OUT/train.plan" | tail -n 12
+"$FIRNC" inspect "$OUT/train.plan"
 
 say "Train on $DATA (the tail of each file is held out)"
 "$FIRN" train "$OUT/train.plan" --pub "$OUT/demo.pub.pem" --data "$DATA" --checkpoint "$OUT/model.ckpt" \

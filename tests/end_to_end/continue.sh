@@ -97,9 +97,9 @@ same_tensors begun first '.'
 rm -f "$folder/log"
 train other other "$folder/text" --log "$folder/log"
 sed -n 2p "$folder/log" | grep -q '"step": *21,.*"learning_rate": *0.0005' || fail "the first step is not 21: $(sed -n 2p "$folder/log")"
-"$FIRNC" inspect "$folder/other.plan" >"$folder/page"
+"$FIRNC" inspect "$folder/other.plan" --all >"$folder/page"
 grep -q "initial values  *35,328 bytes of the model, 70,656 of the optimizer" "$folder/page" || fail "no bytes of initial values"
-run=$("$FIRNC" inspect "$folder/first.plan" | sed -n 's/^run hash  *//p')
+run=$("$FIRNC" inspect "$folder/first.plan" --all | sed -n 's/^run hash  *//p')
 grep -q "continues run  *$run" "$folder/page" || fail "the plan does not name the run that it continues"
 grep -q "said: from  *step 20 of that run, sample 80 of its data" "$folder/page" || fail "the report does not say where it begins"
 [ "$(dd if="$folder/other.ckpt" bs=1 skip=232 count=32 2>/dev/null | od -An -tx1 -v | tr -d ' \n')" = "$run" ] ||
@@ -188,12 +188,12 @@ expect "LoRA of fewer layers, without its frozen weights" 1 "lora.ckpt: .*frozen
     compile $tiny none 40 --set 'trainer.init.fine_tuning={lora: {layers: "transformer.h.0.*", rank: 4, alpha: 6}}' --continue "$folder/lora.ckpt"
 expect "LoRA begins" 0 "" compile $tiny next 40 --set "$lora" --continue "$folder/full.ckpt"
 grep -q "note: state of the optimizer begins anew, .*lora_A" "$folder/err" || fail "LoRA begins: no note"
-grep -q "has not trained: [0-9]* ([^,]*, [^,]*, [^,]* and [0-9]* more); firnc inspect of the new plan lists all state" "$folder/err" ||
+grep -q "has not trained: [0-9]* ([^,]*, [^,]*, [^,]* and [0-9]* more); firnc inspect --tensors of the new plan lists all state" "$folder/err" ||
     fail "LoRA begins: the names are not few, or it is not said where all are"
 "$FIRN" export "$folder/full.ckpt" -o "$folder/full.safetensors" >"$folder/out"
 compile $tiny same 40 --set "$lora" --weights "$folder/full.safetensors" >"$folder/out"
 model_hash() {
-    "$FIRNC" inspect "$folder/$1.plan" | grep '^model hash'
+    "$FIRNC" inspect "$folder/$1.plan" --all | grep '^model hash'
 }
 [ "$(model_hash next)" = "$(model_hash same)" ] || fail "what is frozen from here on is not what was trained"
 

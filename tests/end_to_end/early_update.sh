@@ -67,7 +67,7 @@ same() {
     shift 4
     compile "$folder/early" "$recipe" "" "$@"
     compile "$folder/late" "$recipe" --late-update "$@"
-    "$FIRNC" inspect "$folder/early" >"$folder/inspected"
+    "$FIRNC" inspect "$folder/early" --schedule >"$folder/inspected"
     grep -q "^said: early update *$wanted" "$folder/inspected" ||
         fail "$name: $(grep '^said: early update' "$folder/inspected"), not $wanted"
     [ "$(arena "$folder/early")" -lt "$(arena "$folder/late")" ] || [ "${wanted#none}" != "$wanted" ] ||
@@ -132,7 +132,7 @@ same "clipped by norm" "none: the norm is of every gradient" $mlp "$images" "$si
 same "dynamic scaling" "none: dynamic loss scaling" $mlp "$images" "$sizes" $precision.fp16_type=float16 \
     $precision.loss_scaling_factor=dynamic
 grep -q '^said: early update *none: as asked for' <<END || fail "--late-update is not said"
-$("$FIRNC" inspect "$folder/late" | grep '^said: early update')
+$("$FIRNC" inspect "$folder/late" --schedule | grep '^said: early update')
 END
 
 # --- a run that stops on its loss -------------------------------------------------------------------------------------------

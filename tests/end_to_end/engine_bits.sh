@@ -64,7 +64,7 @@ freeze() {
     avx512-bf16) kind=pairs ;;
     *) kind=f32 ;;
     esac
-    "$BUILD/firnc" inspect "$plan" >"$folder/got"
+    "$BUILD/firnc" inspect "$plan" --memory >"$folder/got"
     grep -q "^  reductions .* $kind" "$folder/got" || fail "recipe $number ($family) for $2 has no $kind"
     rm -f "$folder/out" "$folder/got"
 }

@@ -141,7 +141,7 @@ expect "two half types" 1 "frozen weights cannot be float16 where the run comput
 # trains FORM WANTED: the parameters of the plan, without "transformer.", "weight" and "bias" are w and b.
 trains() {
     expect "$1" 0 "" compile form train "$1" $float32
-    "$FIRNC" inspect "$folder/form.plan" | sed -n 's/^  parameters .* parameter  *transformer\.\([^ ]*\) .*/\1/p' |
+    "$FIRNC" inspect "$folder/form.plan" --tensors --unfolded | sed -n 's/^  parameters .* parameter  *transformer\.\([^ ]*\) .*/\1/p' |
         sed 's/\.weight$/.w/; s/\.bias$/.b/' | tr '\n' ' ' >"$folder/got"
     echo "$2 " | tr -d '\n' | cmp -s - "$folder/got" || fail "$1 trains other parameters"
     rm "$folder/got"
@@ -155,12 +155,12 @@ trains "{lora: {layers: '*.h.0.attn.*', rank: 2, alpha: 2}, train: '*.ln_f.weigh
 h.0.attn.c_attn.lora_B.w h.0.attn.c_proj.lora_A.w h.0.attn.c_proj.lora_B.w ln_f.w"
 expect "both ways" 0 "" compile form train "{bias_only: true}" $float32 \
     --set 'trainer.init.callbacks=[{FreezeParameters: ["*.h.*"]}]'
-[ "$("$FIRNC" inspect "$folder/form.plan" | grep -c '^  parameters .* parameter ')" -eq 1 ] || fail "what is frozen is trained"
+[ "$("$FIRNC" inspect "$folder/form.plan" --tensors --unfolded | grep -c '^  parameters .* parameter ')" -eq 1 ] || fail "what is frozen is trained"
 
 # The tied table has the name of the output layer, too; a wildcard stands for first names only.
 expect "the second name" 0 "" compile second train "{train: lm_head.weight}" $float32
 expect "the first name" 0 "" compile first train "{train: '*.wte.weight'}" $float32
-[ "$("$FIRNC" inspect "$folder/second.plan" | grep '^run hash')" = "$("$FIRNC" inspect "$folder/first.plan" | grep '^run hash')" ] ||
+[ "$("$FIRNC" inspect "$folder/second.plan" --all | grep '^run hash')" = "$("$FIRNC" inspect "$folder/first.plan" --all | grep '^run hash')" ] ||
     fail "a second name means another parameter"
 
 refused() {

@@ -28,7 +28,7 @@ chosen() {
         "$FIRNC" compile "$RECIPE" --mode $mode --target "$target" --key "$folder/test.key.pem" -o "$folder/named.plan" \
             "$@" >"$folder/out" 2>&1
         cmp -s "$folder/host.plan" "$folder/named.plan" || fail "$name: not the plan of target $target"
-        "$FIRNC" inspect "$folder/host.plan" >"$folder/got"
+        "$FIRNC" inspect "$folder/host.plan" --all >"$folder/got"
         grep -q "^said: frozen by .* for target $target, " "$folder/got" || fail "$name: the plan does not say $target"
         rm -f "$folder/got"
     done

@@ -69,8 +69,8 @@ model gpt2 gpt2_training "$gpt2_keys, $no_dropout, \"layer_norm_epsilon\": 1e-05
 expect "gpt2 from a folder" 0 "" compile hf --hf "$folder/gpt2"
 expect "gpt2 from the recipe" 0 "" "$FIRNC" compile tests/end_to_end/gpt2_training.yaml --mode train \
     --key "$folder/key.key.pem" $float32 --weights tests/golden/gpt2_training.safetensors -o "$folder/own.plan"
-"$FIRNC" inspect "$folder/hf.plan" | sed '/hash\|^plan /d' >"$folder/hf.text"
-"$FIRNC" inspect "$folder/own.plan" | sed '/hash\|^plan /d' >"$folder/own.text"
+"$FIRNC" inspect "$folder/hf.plan" --all | sed '/hash\|^plan /d' >"$folder/hf.text"
+"$FIRNC" inspect "$folder/own.plan" --all | sed '/hash\|^plan /d' >"$folder/own.text"
 cmp -s "$folder/hf.text" "$folder/own.text" || fail "gpt2: another plan: $(diff "$folder/hf.text" "$folder/own.text" | head -5)"
 
 model gptj transformers_gptj '"model_type": "gptj", "vocab_size": 128, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_inner": 64,
@@ -244,7 +244,7 @@ expect "weights from elsewhere" 0 "" compile other --hf "$folder/wrong" --weight
 model padded transformers_llama "$llama, \"num_key_value_heads\": 2, \"pad_token_id\": 3"
 looks_like padded "name: llama, layer_norm_epsilon: 1.0e-6, $groups, pad_token_id: 3"
 expect "a LLaMA with a row of padding" 0 "" compile hf --hf "$folder/padded"
-"$FIRNC" inspect "$folder/hf.plan" | grep -q ' select ' || fail "the row of padding is trained"
+"$FIRNC" inspect "$folder/hf.plan" --ops | grep -q ' select ' || fail "the row of padding is trained"
 # What lookups do not train stays as it was, here the row of the letter e; that of t, which the text has too, does not.
 model padded_e transformers_llama "$llama, \"num_key_value_heads\": 2, \"pad_token_id\": 101"
 expect "a row of padding that the text has" 0 "" compile padded_e --hf "$folder/padded_e" \
@@ -275,7 +275,7 @@ refuses "padding outside of the vocabulary" "pad_token_id: 128 is no token of a 
     "$llama, \"pad_token_id\": 128"
 model unpadded gpt2_training "$gpt2_keys, $no_dropout, \"pad_token_id\": 3"
 expect "a GPT-2 with a token of padding" 0 "" compile hf --hf "$folder/unpadded"
-"$FIRNC" inspect "$folder/hf.plan" | grep -q ' select ' && fail "a row of GPT-2 is not trained"
+"$FIRNC" inspect "$folder/hf.plan" --ops | grep -q ' select ' && fail "a row of GPT-2 is not trained"
 
 # --- there and back -------------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,10 @@ END
 expect "550 layers" 0 "" limited -t 30 "$FIRNC" compile "$folder/deep.yaml" --mode train --key "$folder/test.key.pem" \
     -o "$folder/deep.plan"
 expect "inspect of 550 layers" 0 "" limited -t 4 "$FIRNC" inspect "$folder/deep.plan"
+grep -q '^layers  *550 x transformer.h with ' "$folder/out" || fail "the layers of 550 layers"
+expect "the parts of 550 layers" 0 "" limited -t 4 "$FIRNC" inspect "$folder/deep.plan" --schedule --memory --tensors --ops
+[ "$(wc -l <"$folder/out")" -lt 500 ] || fail "550 layers are not folded"
+expect "all of 550 layers" 0 "" limited -t 4 "$FIRNC" inspect "$folder/deep.plan" --all
 grep -q '^update *6604 of op adamw$' "$folder/out" || fail "the updates of 550 layers"
 expect "verify of 550 layers" 0 "" limited -t 4 "$FIRNC" verify "$folder/deep.plan" --pub "$folder/test.pub.pem"
 

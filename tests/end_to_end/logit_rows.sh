@@ -30,7 +30,7 @@ compile() {
 
 # has_op PLAN
 has_op() {
-    "$FIRNC" inspect "$1" | grep -q ' linear_cross_entropy '
+    "$FIRNC" inspect "$1" --ops | grep -q ' linear_cross_entropy '
 }
 
 # arena PLAN
@@ -111,7 +111,7 @@ same "float16, a dynamic scale" 32 "" $precision.fp16_type=float16 $precision.lo
 name="the levels of both directions"
 compile "$folder/plan" "--logit-rows 32" $precision.fp16_type=bfloat16 $precision.pol_lowering=emulate \
     "$precision.pol=[{pattern: lm_head, level: 1, enable_bwd: false}]" $precision.precision_opt_level=0 $large
-"$FIRNC" inspect "$folder/plan" | grep ' linear_cross_entropy ' >"$folder/out"
+"$FIRNC" inspect "$folder/plan" --ops --unfolded | grep ' linear_cross_entropy ' >"$folder/out"
 grep 'lm_head  POL forward 1 (pattern), backward 0 (global) -> forward chunked' "$folder/out" |
     grep -q 'to bfloat16; backward f32 to bfloat16; backward f32 to float32' || fail "$name: another line"
 

@@ -159,13 +159,13 @@ done
 phases() {
     "$FIRNC" compile "$recipe" --mode train --key "$folder/key.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 ||
         fail "does not compile: $*"
-    "$FIRNC" inspect "$folder/plan" | sed -n 's/^  phase //p' | tr '\n' ' '
+    "$FIRNC" inspect "$folder/plan" --ops | sed -n 's/^  phase //p' | tr '\n' ' '
 }
 micro="--set trainer.fit.train_dataloader.micro_batch_size=4"
 plain="micro_batch update bookkeep "
 recipe=$folder/mlp.yaml
 [ "$(phases $micro)" = "count $plain" ] || fail "ignore_index is not counted"
-"$FIRNC" inspect "$folder/plan" | grep -q '^loss of a step  *of the whole batch' || fail "inspect does not say that losses are added"
+"$FIRNC" inspect "$folder/plan" --schedule | grep -q '^loss of a step  *of the whole batch' || fail "inspect does not say that losses are added"
 [ "$(phases)" = "$plain" ] || fail "one micro-batch is counted"
 [ "$(phases $micro $(set_of model.loss_scaling=batch_size))" = "$plain" ] || fail "batch_size is counted"
 sed 's/, ignore_index: 0//' "$folder/mlp.yaml" >"$folder/all.yaml"

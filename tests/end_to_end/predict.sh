@@ -88,7 +88,7 @@ second() {
 train pushed $RECORDS --steps 2 --checkpoint "$folder/moving" >"$folder/out"
 [ "$(train pushed $RECORDS --steps 3 --checkpoint "$folder/moving" --resume)" = "$pushed" ] ||
     fail "a resumed run whose samples are pushed is another one"
-"$FIRNC" inspect "$folder/pushed" >"$folder/inspected"
+"$FIRNC" inspect "$folder/pushed" --all >"$folder/inspected"
 grep -q '^steps  *no end$' "$folder/inspected" || fail "inspect: no word of a run without an end"
 grep -q 'pushed  *the newest in uint8\[20,28,28\]\|pushed  *the newest in uint8\[20,784\]' "$folder/inspected" ||
     fail "inspect: no word of the ring"

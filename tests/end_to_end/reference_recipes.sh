@@ -20,7 +20,7 @@ $(printf '%s' "${1:-}")" "$folder/rest" | sed '/^ *$/d' >"$folder/with_model"
 compiles() {
     for mode in train eval; do
         expect "$1, $mode" 0 '' "$FIRNC" compile "$folder/recipe.yaml" --mode $mode --key "$folder/test.key.pem" -o "$folder/plan"
-        [ $mode = eval ] || "$FIRNC" inspect "$folder/plan" >"$folder/inspected"
+        [ $mode = eval ] || "$FIRNC" inspect "$folder/plan" --all >"$folder/inspected"
     done
     grep -q -- "$2" "$folder/inspected" || fail "$1: no '$2' in the plan"
 }

@@ -13,7 +13,7 @@ RECIPE=compiler/recipes/small_gpt2.yaml
 cmp "$folder/recipe.csv" "$folder/plan.csv"
 
 [ "$(head -n 1 "$folder/plan.csv")" = optimizer_step,learning_rate ]
-steps=$("$FIRNC" inspect "$folder/plan" | sed -n 's/^steps  *//p')
+steps=$("$FIRNC" inspect "$folder/plan" --schedule | sed -n 's/^steps  *//p')
 [ "$(wc -l <"$folder/plan.csv")" -eq $((steps + 1)) ]
 "$FIRNC" schedule "$folder/plan" --steps 2:4 >"$folder/part.csv"
 sed -n '1p;4,5p' "$folder/plan.csv" | cmp - "$folder/part.csv"
@@ -27,7 +27,7 @@ tab=$(printf '\t')
 while IFS=$tab read -r scheduler words; do
     "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" -o "$folder/kind.plan" \
         --set "trainer.init.schedulers=[{$scheduler}]" >"$folder/out"
-    said=$("$FIRNC" inspect "$folder/kind.plan" | sed -n 's/^  *0  from step 0  *//p')
+    said=$("$FIRNC" inspect "$folder/kind.plan" --schedule | sed -n 's/^  *0  from step 0  *//p')
     [ "$said" = "$words" ] || fail "$scheduler: \"$said\", not \"$words\""
 done <<'end'
 ConstantLR: {learning_rate: 0.25}	constant 0.25
@@ -82,7 +82,7 @@ apart=$(train apart "$params" optimizer.AdamW.weight_decay=0.25 \
 "$FIRNC" schedule "$folder/apart.plan" --steps 0:1 >"$folder/part.csv"
 [ "$(cat "$folder/part.csv")" = "optimizer_step,learning_rate,learning_rate.n
 0,0.00999999978,0.00999999978" ]
-"$FIRNC" inspect "$folder/grouped.plan" >"$folder/out"
+"$FIRNC" inspect "$folder/grouped.plan" --schedule >"$folder/out"
 grep -q '^said: group .*decay: AdamW, .*weight decay by schedule weight_decay$' "$folder/out"
 
 # A schedule that does not fit the run is refused or warned of at its key.

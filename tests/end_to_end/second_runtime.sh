@@ -175,7 +175,7 @@ mlp_of "MLP, early update, SGD" 3 "$images" $float32 $whole "init.model.hidden_s
 mlp_of "MLP, early update, AdamW" 3 "$images" $float32 $whole "init.optimizer={AdamW: {weight_decay: 0.1}}"
 mlp_of "MLP, early update, static scale, clipped by value" 3 "$images" $precision.fp16_type=float16 $whole \
     $precision.loss_scaling_factor=8192 $precision.max_gradient_value=0.01 "init.model.hidden_sizes=[70, 130]"
-[ -z "$taken" ] || "$FIRNC" inspect "$folder/plan" | grep -q '^said: early update *6 of 6' || fail "$name: nothing moved"
+[ -z "$taken" ] || "$FIRNC" inspect "$folder/plan" --schedule | grep -q '^said: early update *6 of 6' || fail "$name: nothing moved"
 # --- loss scaling, clipping, gradients ----------------------------------------------------------------------------------
 
 dynamic="$precision.fp16_type=float16 $precision.loss_scaling_factor=dynamic $precision.max_loss_scale=1e30"
@@ -214,7 +214,7 @@ for target in amx-bf16 avx512-bf16; do
     mlp_of "MLP, $target" 3 "$images" $bfloat16 "init.model.hidden_sizes=[70, 130]"
     gpt2_of "GPT-2, $target" 3 "$texts" $bfloat16 $precision.precision_opt_level=1
     lenet_of "LeNet, $target" 2 "$photos" $bfloat16 "init.model.filters=[3, 17]"
-    [ -z "$taken" ] || "$FIRNC" inspect "$folder/plan" | grep -q '^  reductions .* \(even_odd_blocks\|pairs\)' || fail "$name: another sum"
+    [ -z "$taken" ] || "$FIRNC" inspect "$folder/plan" --memory | grep -q '^  reductions .* \(even_odd_blocks\|pairs\)' || fail "$name: another sum"
 done
 target=portable
 

@@ -156,9 +156,9 @@ compile short "$folder/mlp.yaml" eval
 compile left "$folder/mlp.yaml" eval $VAL.val_dataloader.drop_last=true
 compile asked "$folder/mlp.yaml" eval $VAL.val_dataloader.drop_last=false
 cmp -s "$folder/short" "$folder/asked" || fail "drop_last: false asks for what is so anyway"
-"$FIRNC" inspect "$folder/short" >"$folder/inspected"
+"$FIRNC" inspect "$folder/short" --all >"$folder/inspected"
 grep -q 'short' "$folder/inspected" || fail "inspect: no word of the short batch"
-"$FIRNC" inspect "$folder/left" >"$folder/inspected"
+"$FIRNC" inspect "$folder/left" --all >"$folder/inspected"
 ! grep -q 'short' "$folder/inspected" || fail "inspect: a short batch where none may be"
 expect "samples that are left out" 0 "" "$FIRN" eval "$folder/left" --pub "$PUB" --checkpoint "$folder/run" $classes
 grep -q '^6 samples at the end of the data are fewer than a batch of 8 and were left out' "$folder/err" ||

@@ -17,14 +17,14 @@ PUB=$folder/test.pub.pem
 fields="--image-id 7 --plan-version 3 --security-counter 5 --vendor acme --class 00112233-4455-6677-8899-aabbccddeeff"
 # shellcheck disable=SC2086 # several options
 expect "compile" 0 "" "$FIRNC" compile $RECIPE --mode train --key "$KEY" -o "$folder/plan" $fields
-expect "inspect" 0 "" "$FIRNC" inspect "$folder/plan"
+expect "inspect" 0 "" "$FIRNC" inspect "$folder/plan" --all
 grep -q '^plan version  *3, image id 7, security counter 5$' "$folder/out" || fail "numbers of the header"
 grep -q '^vendor, class  *61636d65000000000000000000000000, 00112233445566778899aabbccddeeff$' "$folder/out" ||
     fail "vendor and class"
 image=0
 for mode in train eval; do
     expect "compile for $mode" 0 "" "$FIRNC" compile $RECIPE --mode $mode --key "$KEY" -o "$folder/usual"
-    expect "inspect" 0 "" "$FIRNC" inspect "$folder/usual"
+    expect "inspect" 0 "" "$FIRNC" inspect "$folder/usual" --all
     grep -q ", image id $image, " "$folder/out" || fail "the usual image id for $mode"
     image=$((image + 1))
 done
@@ -84,7 +84,7 @@ for plan in plan short_plan; do
     cp "$folder/out" "$folder/$plan.out"
 done
 cmp "$folder/plan.out" "$folder/short_plan.out" || fail "without its report, the plan gives other bits"
-expect "inspect without the report" 0 "" "$FIRNC" inspect "$folder/short_plan"
+expect "inspect without the report" 0 "" "$FIRNC" inspect "$folder/short_plan" --all
 head -n 1 "$folder/out" | grep -q ' bytes as signed; its report was cut off$' || fail "inspect does not miss the report"
 expect "attach without the report" 0 "" attach "$folder/short_unsigned" "$folder/signature"
 cmp "$folder/attached" "$folder/short_plan" || fail "signed without its report, the plan is another"

@@ -257,7 +257,7 @@ expect "training on other data" 0 "standardises by statistics of other data than
 expect "training on these data" 0 "" "$FIRN" train "$folder/houses/train.plan" --pub "$PUB" --data "$folder/houses.csv" \
     --steps 1
 ! grep -q "statistics of other data" "$folder/err" || fail "the data of the statistics are noted as others"
-"$FIRNC" inspect "$folder/houses/train.plan" >"$folder/shown"
+"$FIRNC" inspect "$folder/houses/train.plan" --all >"$folder/shown"
 grep -q '^said: statistics  *of 900 records, 100 per mille held out, data [0-9a-f]\{64\}$' "$folder/shown" ||
     fail "inspect does not show the statistics"
 grep -q '^said: columns  *3: age, area, rooms$' "$folder/shown" || fail "inspect does not show the columns"

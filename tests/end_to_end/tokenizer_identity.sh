@@ -53,9 +53,9 @@ compile qwen train --tokenizer $golden/qwen2.json
 compile qwen_note train --tokenizer "$folder/qwen.bin.tokenizer"
 compile pair train --tokenizer "$folder/pair.bin.tokenizer"
 cmp -s "$folder/qwen" "$folder/qwen_note" || fail "the note gives another plan than the tokenizer"
-"$FIRNC" inspect "$folder/qwen" | grep -q "^tokenizer *$digits" || fail "inspect does not print the tokenizer"
+"$FIRNC" inspect "$folder/qwen" --schedule | grep -q "^tokenizer *$digits" || fail "inspect does not print the tokenizer"
 "$FIRNC" inspect "$folder/qwen" --json | grep -q "\"tokenizer\":[[:space:]]*\"$digits\"" || fail "inspect --json has no tokenizer"
-! "$FIRNC" inspect "$folder/plain" | grep -q "^tokenizer" || fail "a plan without a tokenizer has one"
+! "$FIRNC" inspect "$folder/plain" --schedule | grep -q "^tokenizer" || fail "a plan without a tokenizer has one"
 
 run() {
     plan=$1

@@ -14,10 +14,10 @@ cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/LGPL-2.1 >"$fold
 cat >"$folder/runner" <<END
 #!/bin/sh
 [ "\$1" = train ] || exec "$FIRN" "\$@"
-ops=\$("$FIRNC" inspect "\$2" | grep -c ' linear .*to float16')
-chunked=\$("$FIRNC" inspect "\$2" | grep -c ' linear .*chunked')
-attention=\$("$FIRNC" inspect "\$2" | grep -c ' attention .*to bfloat16')
-engine=\$("$FIRNC" inspect "\$2" | grep -c ' attention .*even_odd_blocks')
+ops=\$("$FIRNC" inspect "\$2" --ops --unfolded | grep -c ' linear .*to float16')
+chunked=\$("$FIRNC" inspect "\$2" --ops --unfolded | grep -c ' linear .*chunked')
+attention=\$("$FIRNC" inspect "\$2" --ops --unfolded | grep -c ' attention .*to bfloat16')
+engine=\$("$FIRNC" inspect "\$2" --ops --unfolded | grep -c ' attention .*even_odd_blocks')
 "$FIRN" "\$@" || exit
 for word; do log=\$word; [ "\$before" = --log ] && break; before=\$word; done
 [ "\$before" = --log ] || exit 0

@@ -245,12 +245,12 @@ compile initial.plan recipe.yaml train --set trainer.init.checkpoint.save_initia
 says "25 50 60" steps.plan
 says "15 30 45 60" share.plan
 says "40 60" share.plan --eval-every 40
-"$FIRNC" inspect share.plan | grep -q '^said: evaluation  *every 15 steps$' || fail "inspect does not show the interval"
-"$FIRNC" inspect initial.plan | grep -q '^said: checkpoint  *before the first step$' || fail "inspect does not show the first save"
+"$FIRNC" inspect share.plan --schedule | grep -q '^said: evaluation  *every 15 steps$' || fail "inspect does not show the interval"
+"$FIRNC" inspect initial.plan --schedule | grep -q '^said: checkpoint  *before the first step$' || fail "inspect does not show the first save"
 # Nothing that runs depends on it.
-"$FIRNC" inspect train.plan | grep '^run hash' >wanted.hash
+"$FIRNC" inspect train.plan --all | grep '^run hash' >wanted.hash
 for plan in steps share initial; do
-    "$FIRNC" inspect $plan.plan | grep '^run hash' >hash
+    "$FIRNC" inspect $plan.plan --all | grep '^run hash' >hash
     same "$plan.plan is another run" hash wanted.hash
 done
 saves() {

@@ -117,7 +117,7 @@ compile "$folder/auto" "" $many init.model.hidden_size=72 init.model.num_heads=4
 [ "$(total "$folder/auto" rounded_weights)" -gt 9000000 ] || fail "$name: not left out"
 [ "$(total "$folder/auto" plan_arena_bytes)" -lt "$(total "$folder/always" plan_arena_bytes)" ] ||
     fail "$name: the arena is not smaller"
-"$FIRNC" inspect "$folder/auto" | grep -q 'rounded weights .* no half copy' || fail "$name: inspect does not say so"
+"$FIRNC" inspect "$folder/auto" --memory | grep -q 'rounded weights .* no half copy' || fail "$name: inspect does not say so"
 
 # --- an evaluation ----------------------------------------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ warns 'ComputeNorm' 'trainer.init.callbacks.0.ComputeNorm: warning: has effect i
 silent 'checkpoint.steps' 'checkpoint.steps'
 silent 'eval_frequency' 'eval_frequency'
 silent 'equal loaders' 'another is taken'
-"$FIRNC" inspect "$folder/today" >"$folder/inspected"
+"$FIRNC" inspect "$folder/today" --all >"$folder/inspected"
 for line in 'said: checkpoint  *every 10 steps' 'said: evaluation  *every 10 steps' 'loss scaling  *dynamic, first 2.1474836e+09' '  input  *input_ids int32.4,16. from int32'; do
     cases=$((cases + 1))
     grep -q "^$line" "$folder/inspected" || fail "inspect: no '$line'"
@@ -372,7 +372,7 @@ cmp "$folder/typed" "$folder/older" || fail 'optimizer_type in the layout of tod
 eval_batch() {
     sed "$3" "$folder/today.yaml" >"$folder/loaders.yaml"
     freeze "$1" "$folder/loaders.yaml" eval
-    "$FIRNC" inspect "$folder/$1" | grep -q "^micro-batches  *1 of $2 samples" || fail "$1: not $2 samples"
+    "$FIRNC" inspect "$folder/$1" --all | grep -q "^micro-batches  *1 of $2 samples" || fail "$1: not $2 samples"
 }
 eval_batch list 2 's/^    val_dataloader: \*.*/    val_dataloader: [{<<: *loader, batch_size: 2}, *loader]/'
 warns 'another of a list' 'trainer.validate.val_dataloader.1: warning: has no effect'
@@ -429,7 +429,7 @@ warns 'nothing to keep' 'disable_lr_steps_reset: warning: has no effect'
 # --- epochs and accumulation ---
 
 steps_of() {
-    "$FIRNC" inspect "$folder/$1" | sed -n 's/^steps  *//p'
+    "$FIRNC" inspect "$folder/$1" --all | sed -n 's/^steps  *//p'
 }
 edited epochs 's/max_steps: 40/num_epochs: 3/'
 refused 'epochs of no length' num_epochs 'runconfig.num_epochs: the length of an epoch is not known' "$folder/epochs.yaml"
@@ -455,10 +455,10 @@ expect '--samples 0' 2 'not a number of samples' "$FIRNC" compile "$folder/older
     --unsigned --pub "$folder/test.pub.pem" -o "$folder/none"
 
 freeze accumulated "$folder/older.yaml" train --set optimizer.grad_accum_steps=3
-"$FIRNC" inspect "$folder/accumulated" | grep -q '^micro-batches  *3 of 4 samples' || fail 'grad_accum_steps: no 3 micro-batches'
+"$FIRNC" inspect "$folder/accumulated" --all | grep -q '^micro-batches  *3 of 4 samples' || fail 'grad_accum_steps: no 3 micro-batches'
 freeze accumulated "$folder/older.yaml" train --set optimizer.grad_accum_steps=3 --set runconfig.target_device=CSX
 warns 'accumulation on CSX' 'optimizer.grad_accum_steps: warning: has no effect'
-"$FIRNC" inspect "$folder/accumulated" | grep -q '^micro-batches  *1 of 4 samples' || fail 'grad_accum_steps on CSX: micro-batches'
+"$FIRNC" inspect "$folder/accumulated" --all | grep -q '^micro-batches  *1 of 4 samples' || fail 'grad_accum_steps on CSX: micro-batches'
 
 # --- callbacks, and what the run does with them ---
 
@@ -478,7 +478,7 @@ cmp "$folder/plain.digest" "$folder/normed.digest" || fail 'the norm changes the
 expect 'frozen' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" -o "$folder/frozen" \
     --set 'trainer.init.callbacks=[{FreezeParameters: {params: ["transformer.h.0.*", "*.wte.weight"]}}]' \
     --set trainer.init.checkpoint.steps=2
-"$FIRNC" inspect "$folder/frozen" >"$folder/inspected"
+"$FIRNC" inspect "$folder/frozen" --all >"$folder/inspected"
 [ "$(grep -c '^said: frozen  ' "$folder/inspected")" -eq 2 ] || fail 'frozen parameters are not said'
 ! grep -q 'optimizer.*transformer\.h\.0' "$folder/inspected" || fail 'frozen parameters have state of the optimizer'
 ! grep -q 'gradient.transformer\.h\.0' "$folder/inspected" || fail 'frozen parameters have gradients'
@@ -495,7 +495,7 @@ refused_set() {
 expect 'a group of frozen parameters' 0 '' "$FIRNC" compile $RECIPE --mode train --key "$folder/test.key.pem" \
     -o "$folder/grouped" --set 'trainer.init.callbacks=[{FreezeParameters: ["transformer.h.*"]}]' \
     --set 'trainer.init.optimizer.AdamW.params=[{params: "transformer.h.*", tags: blocks}]'
-! "$FIRNC" inspect "$folder/grouped" | grep -q 'group.*blocks' || fail 'a group of frozen parameters is in the plan'
+! "$FIRNC" inspect "$folder/grouped" --all | grep -q 'group.*blocks' || fail 'a group of frozen parameters is in the plan'
 refused_set 'nothing to train' 'every parameter is frozen' 'trainer.init.callbacks=[{FreezeParameters: "*"}]'
 refused_set 'nothing to freeze' 'no parameter matches "wte"' 'trainer.init.callbacks=[{FreezeParameters: [wte]}]'
 
@@ -544,7 +544,7 @@ shows() {
     done
     cases=$((cases + 1))
     expect "$pattern" 0 '' "$FIRNC" compile "$recipe" --mode "$mode" --key "$folder/test.key.pem" -o "$folder/shown" "$@"
-    "$FIRNC" inspect "$folder/shown" | grep -q -e "$pattern" || fail "inspect shows no '$pattern'"
+    "$FIRNC" inspect "$folder/shown" --all | grep -q -e "$pattern" || fail "inspect shows no '$pattern'"
 }
 shows '^loss scaling  *static, 128$' train small_gpt2 init.precision.loss_scaling_factor=128
 shows '^loss scaling  *dynamic, first 4096, from 0.5 to 8192, doubled after more than 9 steps, overflow tolerance 0.25$' \

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/commands/export.h"
-#include "compiler/commands/inspect.h"
+#include "compiler/commands/inspect/inspect.h"
 #include "compiler/emit/plan_file.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_recipes.h"
@@ -38,7 +38,7 @@ static const char *make_plan(const test_recipe *recipe, firnc_compilation *compi
 }
 
 /* Returns what inspect prints to one of the standard streams; asserts its exit code. */
-static char *output_of(const char *plan, firnc_inspect_form form, int stream, int expected) {
+static char *output_of(const char *plan, uint32_t form, int stream, int expected) {
     char *text = firnc_allocate(OUTPUT_MOST + 1);
     support_capture_begin(stream);
     const int result = firnc_inspect(plan, form);

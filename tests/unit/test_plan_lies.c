@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/commands/inspect.h"
+#include "compiler/commands/inspect/inspect.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_native_plan.h"
 #include "tests/unit/support_sealed_runs.h"

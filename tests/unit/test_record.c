@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/commands/inspect.h"
+#include "compiler/commands/inspect/inspect.h"
 #include "plan/bytes.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/commands/commands.h"
-#include "compiler/commands/inspect.h"
+#include "compiler/commands/inspect/inspect.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_signed_plans.h"
 #include "tests/unit/support_test.h"
@@ -20,6 +20,15 @@ static char output[1 << 20];
 
 static int run_inspect_text(const char *file) {
     return firnc_inspect(file, FIRNC_INSPECT_TABLE);
+}
+
+static int run_inspect_screen(const char *file) {
+    return firnc_inspect(file, FIRNC_INSPECT_SCREEN);
+}
+
+static int run_inspect_parts(const char *file) {
+    return firnc_inspect(file,
+                         FIRNC_INSPECT_SCHEDULE | FIRNC_INSPECT_MEMORY | FIRNC_INSPECT_TENSORS | FIRNC_INSPECT_OPS);
 }
 
 static int run_inspect_json(const char *file) {
@@ -53,6 +62,14 @@ static void assert_printable(const char *text) {
     for (; *text != '\0'; text++)
         if (*text != '\n' && (*text < ' ' || *text > '~'))
             fail_msg("byte %02x in the output: %s", (unsigned)(unsigned char)*text, text);
+}
+
+/* Asserts that a text has at most 40 lines of 100 characters. */
+static void assert_one_screen(const char *text) {
+    unsigned lines = 0;
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1, lines++)
+        assert_true(strcspn(line, "\n") <= 100);
+    assert_true(lines <= 40);
 }
 
 static void make_plan(const char *report) {
@@ -172,11 +189,30 @@ TEST(nothing_reaches_the_terminal_as_it_is) {
         assert_contains(text, "said: model ");
         assert_contains(text, "\nsignature            ECDSA P-256, not checked here");
         assert_null(strstr(text, "99999")); /* numbers that are no counts are left out */
+        text = printed(run_inspect_screen, STDOUT_FILENO, 0);
+        assert_printable(text);
+        assert_one_screen(text);
+        assert_contains(text, "\nsigned      by the key ");
+        assert_null(strstr(text, "99999"));
+        text = printed(run_inspect_parts, STDOUT_FILENO, 0);
+        assert_printable(text);
+        assert_null(strstr(text, "99999"));
         text = printed(run_schedule, STDOUT_FILENO, 0);
         assert_printable(text);
         assert_contains(text, "optimizer_step,");
         assert_contains(text, "\n0,0.25\n");
     }
+}
+
+/* Long texts of a report do not make the screen longer. */
+TEST(long_texts_do_not_fill_the_screen) {
+    static char word[1001], report[5000];
+    memset(word, 'w', sizeof word - 1);
+    snprintf(report, sizeof report,
+             "{\"model\":\"%s\",\"compiler\":\"%s\",\"target\":\"a b\",\"ops\":[[\"%s\",1,\"%s\"]]}", word, word, word,
+             word);
+    make_plan(report);
+    assert_one_screen(printed(run_inspect_screen, STDOUT_FILENO, 0));
 }
 
 /* Lists that nest deeper than any program should follow. */

@@ -1,12 +1,14 @@
-/* firnc inspect, the text form: a page that describes the plan, its memory map and its ops, and ends with the totals
- * that decide whether it fits a device. All of it comes from the document that --json prints (inspect_document.c). */
+/* firnc inspect, the parts as text, and all of them as one page, which ends with the totals that decide whether the
+ * plan fits a device. All of it comes from the document that --json prints (document.c). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/base/text.h"
-#include "compiler/commands/inspect_report.h"
+#include "compiler/base/words.h"
+#include "compiler/commands/inspect/fold.h"
+#include "compiler/commands/inspect/inspect.h"
+#include "compiler/commands/inspect/report.h"
 #include "plan/generated/operands.h"
 
 /* --- items of the document ---------------------------------------------------------------------------------------- */
@@ -34,17 +36,8 @@ static bool is(const cJSON *object, const char *name, const char *word) {
 
 /* --- how values are written --------------------------------------------------------------------------------------- */
 
-/* An integer with grouped digits, as in "1,234,567". */
 static const char *grouped(const cJSON *object, const char *name) {
-    const char *digits = firnc_format("%" PRIu64, number(object, name));
-    size_t length = strlen(digits);
-    char *result = firnc_allocate(2 * length + 1), *out = result;
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *out++ = ',';
-        *out++ = digits[i];
-    }
-    return result;
+    return firnc_grouped(number(object, name));
 }
 
 /* The shortest decimal number that reads back as the same float. */
@@ -365,15 +358,133 @@ static void print_regions(const cJSON *root) {
     }
 }
 
-static void print_memory(const cJSON *root) {
+/* "decoder.[0-11].weight float32[2,3]" */
+static const char *named(const char *name, const cJSON *tensor) {
+    return firnc_format("%s %s", firnc_printable(name), shape(tensor));
+}
+
+static void print_tensors(const cJSON *root) {
     const cJSON *tensor;
     heading("memory map (names outside the state are said)");
     printf("  %-10s %12s %12s  %-12s %-15s %s\n", "region", "offset", "bytes", "live in ops", "role", "tensor");
     cJSON_ArrayForEach(tensor, item(root, "tensors")) {
-        printf("  %-10s %12s %12s  %-12s %-15s %s %s\n", text(tensor, "region"), grouped(tensor, "offset"),
-               grouped(tensor, "bytes"), lifetime(tensor), text(tensor, "role"), firnc_printable(text(tensor, "name")),
-               shape(tensor));
+        printf("  %-10s %12s %12s  %-12s %-15s %s\n", text(tensor, "region"), grouped(tensor, "offset"),
+               grouped(tensor, "bytes"), lifetime(tensor), text(tensor, "role"), named(text(tensor, "name"), tensor));
     }
+}
+
+/* The elements of a list of the document, for access by index. */
+static const cJSON **elements_of(const cJSON *list, uint32_t *count) {
+    const cJSON **elements = firnc_allocate((uint64_t)cJSON_GetArraySize(list) * sizeof *elements), *next;
+    *count = 0;
+    cJSON_ArrayForEach(next, list) {
+        elements[(*count)++] = next;
+    }
+    return elements;
+}
+
+/* Folds tensors of one shape, role and region. */
+static uint32_t fold_tensors(const cJSON *const *tensors, uint32_t count, const firnc_folded **groups) {
+    firnc_fold_item *items = firnc_allocate((uint64_t)count * sizeof *items);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] =
+            (firnc_fold_item){.name = text(tensors[i], "name"),
+                              .same = firnc_format("%s %s %s %d", text(tensors[i], "region"), text(tensors[i], "role"),
+                                                   shape(tensors[i]), item(tensors[i], "base") != NULL)};
+    return firnc_fold(items, count, groups);
+}
+
+static void print_folded_tensors(const cJSON *root) {
+    uint32_t count;
+    const cJSON **tensors = elements_of(item(root, "tensors"), &count);
+    const firnc_folded *groups;
+    const uint32_t made = fold_tensors(tensors, count, &groups);
+    heading("tensors (those of equal layers in one line; --unfolded: each with its place; names outside the state are "
+            "said)");
+    printf("  %-10s %5s %13s %14s  %-15s %s\n", "region", "count", "bytes each", "bytes", "role", "tensor");
+    for (uint32_t i = 0; i < made; i++) {
+        const cJSON *tensor = tensors[groups[i].members[0]];
+        printf("  %-10s %5u %13s %14s  %-15s %s%s\n", text(tensor, "region"), (unsigned)groups[i].count,
+               grouped(tensor, "bytes"), firnc_grouped(groups[i].count * number(tensor, "bytes")), text(tensor, "role"),
+               named(groups[i].name, tensor), item(tensor, "base") != NULL ? ", a view: its bytes are another's" : "");
+    }
+}
+
+/* --- what is live at the peak ------------------------------------------------------------------------------------- */
+
+/* Whether a tensor has bytes of an arena at an op. */
+static bool is_live(const cJSON *tensor, uint64_t op) {
+    return strncmp(text(tensor, "region"), "arena", strlen("arena")) == 0 && item(tensor, "base") == NULL &&
+           number(tensor, "first") <= op && op <= number(tensor, "last");
+}
+
+/* Whether a tensor hands its bytes at an op to one of `tensors`, which begins there. */
+static bool hands_on(const cJSON *tensor, uint64_t op, const cJSON *const *tensors, uint32_t count) {
+    if (number(tensor, "last") != op || number(tensor, "first") == op)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (number(tensors[i], "first") == op && number(tensors[i], "offset") == number(tensor, "offset") &&
+            is(tensors[i], "region", text(tensor, "region")))
+            return true;
+    return false;
+}
+
+/* The op of a number over all phases; NULL if there are fewer. */
+static const cJSON *op_at(const cJSON *root, uint64_t place) {
+    const cJSON *phase;
+    cJSON_ArrayForEach(phase, item(root, "phases")) {
+        const uint64_t count = (uint64_t)cJSON_GetArraySize(item(phase, "ops"));
+        if (place < count)
+            return cJSON_GetArrayItem(item(phase, "ops"), (int)place);
+        place -= count;
+    }
+    return NULL;
+}
+
+typedef struct live_group {
+    uint64_t bytes;
+    uint32_t group;
+} live_group;
+
+static int by_bytes(const void *a, const void *b) {
+    const live_group *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                                : (x->group > y->group) - (x->group < y->group);
+}
+
+static void print_live(const cJSON *const *live, uint32_t count) {
+    enum { GROUPS_SHOWN = 12 };
+    const firnc_folded *groups;
+    const uint32_t made = fold_tensors(live, count, &groups);
+    live_group *order = firnc_allocate((uint64_t)made * sizeof *order);
+    for (uint32_t i = 0; i < made; i++)
+        order[i] = (live_group){.bytes = groups[i].count * number(live[groups[i].members[0]], "bytes"), .group = i};
+    qsort(order, made, sizeof *order, by_bytes);
+    for (uint32_t i = 0; i < made && i < GROUPS_SHOWN; i++) {
+        const firnc_folded *group = &groups[order[i].group];
+        printf("  %14s bytes  %5u x %s\n", firnc_grouped(order[i].bytes), (unsigned)group->count,
+               named(group->name, live[group->members[0]]));
+    }
+    if (made > GROUPS_SHOWN)
+        printf("  and %u more\n", (unsigned)(made - GROUPS_SHOWN));
+}
+
+static void print_peak(const cJSON *root) {
+    const uint64_t peak = number(item(root, "summary"), "peak_op");
+    const cJSON *op = op_at(root, peak);
+    uint32_t count, kept = 0, shown = 0;
+    const cJSON **tensors = elements_of(item(root, "tensors"), &count);
+    if (op == NULL)
+        return;
+    heading(firnc_format("in the arena at its peak, op %" PRIu64 ", %s%s%s (names are said)", peak, text(op, "op"),
+                         *text(op, "layer") != '\0' ? " of " : "", firnc_printable(text(op, "layer"))));
+    for (uint32_t i = 0; i < count; i++)
+        if (is_live(tensors[i], peak))
+            tensors[kept++] = tensors[i];
+    for (uint32_t i = 0; i < kept; i++)
+        if (!hands_on(tensors[i], peak, &tensors[i + 1], kept - i - 1) && !hands_on(tensors[i], peak, tensors, shown))
+            tensors[shown++] = tensors[i];
+    print_live(tensors, shown);
 }
 
 /* "float16: 6 elements of each of 4 heads (of 6), interleaved, base 10000"; half-split: an element turns with the one
@@ -391,39 +502,38 @@ static const char *pol_words(const cJSON *pol) {
     return firnc_format("%" PRIu64 " (%s)", number(pol, "level"), firnc_printable(text(pol, "origin")));
 }
 
-static void print_pol(const cJSON *op) {
+static const char *pol_text(const cJSON *op) {
     const cJSON *pol = item(op, "pol"), *forward = item(op, "forward_pol");
     if (pol != NULL && forward != NULL)
-        printf("  POL forward %s, backward %s", pol_words(forward), pol_words(pol));
-    else if (pol != NULL)
-        printf("  POL %s", pol_words(pol));
+        return firnc_format("  POL forward %s, backward %s", pol_words(forward), pol_words(pol));
+    return pol != NULL ? firnc_format("  POL %s", pol_words(pol)) : "";
 }
 
 /* linear_cross_entropy is the one op of both directions: its first reduction gives the logits, the others gradients. */
-static void print_reductions(const cJSON *op) {
+static const char *reductions_text(const cJSON *op) {
     const bool both = is(op, "op", "linear_cross_entropy");
     const cJSON *reduction, *first = cJSON_GetArrayItem(item(op, "reductions"), 0);
-    const char *separator = " ->";
+    const char *separator = " ->", *all = "";
     cJSON_ArrayForEach(reduction, item(op, "reductions")) {
         const char *direction = !both ? "" : reduction == first ? "forward " : "backward ";
-        printf("%s %s%s", separator, direction, cJSON_GetStringValue(reduction));
+        all = firnc_format("%s%s %s%s", all, separator, direction, cJSON_GetStringValue(reduction));
         separator = ";";
     }
+    return all;
 }
 
-static void print_op(const cJSON *op, unsigned place) {
-    printf("  %5u  %-26s %s", place, text(op, "op"), firnc_printable(text(op, "layer")));
-    print_pol(op);
-    print_reductions(op);
+/* What an op became, as a line has it behind the layer. */
+static const char *became(const cJSON *op) {
+    const char *all = firnc_format("%s%s", pol_text(op), reductions_text(op));
     if (item(op, "softmax") != NULL)
-        printf("; softmax in %s", is(op, "softmax", "float32") ? "float32" : "the half type");
+        all = firnc_format("%s; softmax in %s", all, is(op, "softmax", "float32") ? "float32" : "the half type");
     if (item(op, "affine") != NULL)
-        printf(" -> affine in %s", text(op, "affine"));
+        all = firnc_format("%s -> affine in %s", all, text(op, "affine"));
     if (item(op, "rotation") != NULL)
-        printf(" -> rotation in %s", rotation(op));
+        all = firnc_format("%s -> rotation in %s", all, rotation(op));
     if (number(op, "multiply_adds") > 0)
-        printf(", %s multiply-adds", grouped(op, "multiply_adds"));
-    putchar('\n');
+        all = firnc_format("%s, %s multiply-adds", all, grouped(op, "multiply_adds"));
+    return all;
 }
 
 static void print_ops(const cJSON *root) {
@@ -433,8 +543,36 @@ static void print_ops(const cJSON *root) {
     cJSON_ArrayForEach(phase, item(root, "phases")) {
         printf("  phase %s\n", text(phase, "kind"));
         cJSON_ArrayForEach(op, item(phase, "ops")) {
-            print_op(op, place++);
+            printf("  %5u  %-26s %s%s\n", place++, text(op, "op"), firnc_printable(text(op, "layer")), became(op));
         }
+    }
+}
+
+/* Folds the ops of a phase that have one name, one form and layers that differ only in numbers. */
+static void print_folded_phase(const cJSON *phase) {
+    uint32_t count;
+    const cJSON **ops = elements_of(item(phase, "ops"), &count);
+    firnc_fold_item *items = firnc_allocate((uint64_t)count * sizeof *items);
+    const firnc_folded *groups;
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (firnc_fold_item){.name = text(ops[i], "layer"),
+                                     .same = firnc_format("%s%s", text(ops[i], "op"), became(ops[i]))};
+    const uint32_t made = firnc_fold(items, count, &groups);
+    printf("  phase %s\n", text(phase, "kind"));
+    for (uint32_t i = 0; i < made; i++) {
+        const cJSON *op = ops[groups[i].members[0]];
+        printf("  %5u x %-26s %s%s%s\n", (unsigned)groups[i].count, text(op, "op"), firnc_printable(groups[i].name),
+               became(op), groups[i].count > 1 && number(op, "multiply_adds") > 0 ? " each" : "");
+    }
+}
+
+static void print_folded_ops(const cJSON *root) {
+    const cJSON *phase;
+    heading(
+        "ops (said: layer, POL asked, and who asked -> what it became: the reductions; those of equal layers in one "
+        "line, where the first is; --unfolded: each)");
+    cJSON_ArrayForEach(phase, item(root, "phases")) {
+        print_folded_phase(phase);
     }
 }
 
@@ -470,7 +608,7 @@ static void print_totals(const cJSON *totals) {
     line("  verification pool", firnc_format("%s bytes, lent from the arena", grouped(totals, "pool_bytes")));
 }
 
-void firnc_inspect_print_text(const cJSON *document) {
+static void print_table(const cJSON *document) {
     print_identities(document);
     print_said(document);
     print_run(document);
@@ -481,7 +619,56 @@ void firnc_inspect_print_text(const cJSON *document) {
         print_optimizer(document);
     print_schedules(document);
     print_regions(document);
-    print_memory(document);
+    print_tensors(document);
     print_ops(document);
     print_totals(item(document, "totals"));
+}
+
+/* The names of the tensors of a list of indices, folded, in lines of their own. */
+static void print_names(const cJSON *root, const char *label, const char *list) {
+    uint32_t count, named_count = 0;
+    const cJSON **tensors = elements_of(item(root, "tensors"), &count), *index;
+    firnc_fold_item *items = firnc_allocate((uint64_t)count * sizeof *items);
+    const firnc_folded *groups;
+    cJSON_ArrayForEach(index, item(item(root, "summary"), list)) {
+        items[named_count++] =
+            (firnc_fold_item){.name = text(tensors[(uint32_t)cJSON_GetNumberValue(index)], "name"), .same = ""};
+    }
+    const uint32_t made = firnc_fold(items, named_count, &groups);
+    for (uint32_t i = 0; i < made; i++)
+        line(i == 0 ? label : "", firnc_printable(groups[i].name));
+    if (made == 0)
+        line(label, "none");
+}
+
+static void print_run_part(const cJSON *root) {
+    print_run(root);
+    print_metrics(root);
+    if (is(root, "mode", "train")) {
+        print_optimizer(root);
+        print_names(root, "decayed", "decayed");
+        print_names(root, "not decayed", "not_decayed");
+    }
+    print_schedules(root);
+}
+
+void firnc_inspect_print_text(const cJSON *document, uint32_t parts) {
+    const bool unfolded = (parts & FIRNC_INSPECT_UNFOLDED) != 0;
+    if ((parts & FIRNC_INSPECT_TABLE) != 0)
+        print_table(document);
+    if ((parts & FIRNC_INSPECT_SCHEDULE) != 0)
+        print_run_part(document);
+    if ((parts & FIRNC_INSPECT_MEMORY) != 0) {
+        print_regions(document);
+        print_peak(document);
+        print_totals(item(document, "totals"));
+    }
+    if ((parts & FIRNC_INSPECT_TENSORS) != 0 && unfolded)
+        print_tensors(document);
+    else if ((parts & FIRNC_INSPECT_TENSORS) != 0)
+        print_folded_tensors(document);
+    if ((parts & FIRNC_INSPECT_OPS) != 0 && unfolded)
+        print_ops(document);
+    else if ((parts & FIRNC_INSPECT_OPS) != 0)
+        print_folded_ops(document);
 }

@@ -1,12 +1,12 @@
 /* The document of firnc inspect: all facts that it reports about a plan, collected and worded once. --json prints the
- * document itself; inspect_text.c formats it as a page. Every value of the payload is in it. What the report of the
+ * document itself; text.c formats it as a page. Every value of the payload is in it. What the report of the
  * plan only says is in "said", and as "name" of tensors without a name in the plan, "layer" and "pol" of ops. Tensors
  * are given as indices into "tensors". 64-bit numbers that a double cannot hold exactly, and seeds, are strings. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "compiler/base/words.h"
-#include "compiler/commands/inspect_report.h"
+#include "compiler/commands/inspect/report.h"
 #include "compiler/commands/report_read.h"
 #include "compiler/graph/ir.h"
 #include "plan/checks/check.h"
@@ -17,14 +17,6 @@
 #include "schedules/schedule.h"
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
-
-/* "chunked 64 in bfloat16, to bfloat16" */
-static const char *reduction_text(firn_fb_reduction reduction) {
-    if (reduction.kind == FIRN_FB_REDUCTION_KIND_F32)
-        return firnc_format("f32 to %s", firn_type_name(reduction.output));
-    return firnc_format("%s %u in %s, to %s", firn_fb_reduction_kind_word(reduction.kind), (unsigned)reduction.chunk,
-                        firn_type_name(reduction.accumulator), firn_type_name(reduction.output));
-}
 
 /* The settings of a schedule node, from its fields, without its name and children. */
 static const char *schedule_details(const firn_fb_schedule_node *n) {
@@ -71,8 +63,7 @@ static const char *schedule_details(const firn_fb_schedule_node *n) {
     }
 }
 
-/* "cosine from 0.001 to 0.0001 in 900 steps" */
-static const char *schedule_text(firn_fb_schedule_node node) {
+const char *firnc_schedule_text(firn_fb_schedule_node node) {
     return firnc_format("%s %s", firn_schedule_name(node.kind), schedule_details(&node));
 }
 
@@ -282,7 +273,7 @@ static void add_inputs_and_outputs(cJSON *root, firn_fb_plan plan) {
 
 static void add_schedule_node(cJSON *nodes, firn_fb_schedule_node node) {
     cJSON *object = add_element(nodes);
-    cJSON_AddStringToObject(object, "text", schedule_text(node));
+    cJSON_AddStringToObject(object, "text", firnc_schedule_text(node));
     cJSON_AddStringToObject(object, "kind", firn_fb_schedule_kind_word(node.kind));
     add_number(object, "mode", node.mode);
     add_number(object, "first_child", node.first_child);
@@ -460,7 +451,7 @@ static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op, const cJSON *sa
     add_inner_type(object, plan, op);
     cJSON *reductions = cJSON_AddArrayToObject(object, "reductions");
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
-        cJSON_AddItemToArray(reductions, cJSON_CreateString(reduction_text(firn_fb_op_reductions_at(op, i))));
+        cJSON_AddItemToArray(reductions, cJSON_CreateString(firnc_reduction_text(firn_fb_op_reductions_at(op, i))));
     add_number(object, "multiply_adds", firn_op_cost(plan, op));
 }
 
@@ -520,6 +511,41 @@ static void add_totals(cJSON *root, const firnc_report *report) {
     add_number(totals, "pool_bytes", firn_check_pool_bytes(&header->counts));
 }
 
+/* Adds the summary, whose texts come from the payload alone. */
+static void add_summary(cJSON *root, const firnc_report *report) {
+    const firnc_summary *s = &report->summary;
+    cJSON *summary = cJSON_AddObjectToObject(root, "summary");
+    cJSON *layers = cJSON_AddArrayToObject(summary, "layers");
+    for (uint32_t i = 0; i < s->layer_count; i++) {
+        cJSON *object = add_element(layers);
+        cJSON_AddStringToObject(object, "name", s->layers[i].name);
+        add_number(object, "layers", s->layers[i].count);
+        add_exact(object, "parameters", s->layers[i].elements);
+    }
+    add_number(summary, "peak_op", report->peak_op);
+    add_exact(summary, "sample_bytes", s->sample_bytes);
+    add_exact(summary, "batch_samples", s->batch_samples);
+    add_exact(summary, "run_samples", s->run_samples);
+    add_exact(summary, "run_bytes", s->run_bytes);
+    add_exact(summary, "data_bytes", s->data_bytes);
+    add_exact(summary, "least_bytes", s->least_bytes);
+    if (s->has_rate)
+        cJSON_AddNumberToObject(summary, "first_rate", s->first_rate);
+    if (s->has_last_rate)
+        cJSON_AddNumberToObject(summary, "last_rate", s->last_rate);
+    cJSON *decayed = cJSON_AddArrayToObject(summary, "decayed");
+    cJSON *not_decayed = cJSON_AddArrayToObject(summary, "not_decayed");
+    for (uint32_t i = 0; i < s->update_count; i++)
+        cJSON_AddItemToArray(firnc_summary_decays(&s->updates[i]) ? decayed : not_decayed,
+                             cJSON_CreateNumber(s->updates[i].tensor));
+    cJSON *forms = cJSON_AddObjectToObject(summary, "reductions");
+    for (uint32_t i = 0; i < s->form_count; i++)
+        add_number(forms, s->forms[i].text, s->forms[i].reductions);
+    cJSON *unusual = cJSON_AddArrayToObject(summary, "unusual");
+    for (uint32_t i = 0; i < s->unusual_count; i++)
+        cJSON_AddItemToArray(unusual, cJSON_CreateString(s->unusual[i]));
+}
+
 cJSON *firnc_inspect_document(const firnc_report *report) {
     cJSON *root = cJSON_CreateObject();
     add_identities(root, report);
@@ -532,5 +558,6 @@ cJSON *firnc_inspect_document(const firnc_report *report) {
     add_tensors(root, report);
     add_phases(root, report);
     add_totals(root, report);
+    add_summary(root, report);
     return root;
 }

@@ -1,6 +1,6 @@
 /* firnc inspect: checks a plan as the runtime would, except for the signature, computes its totals, and prints the
- * document that inspect_document.c makes. */
-#include "compiler/commands/inspect.h"
+ * document that document.c makes. */
+#include "compiler/commands/inspect/inspect.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "compiler/base/files.h"
 #include "compiler/base/placement.h"
 #include "compiler/base/text.h"
-#include "compiler/commands/inspect_report.h"
+#include "compiler/commands/inspect/report.h"
 #include "compiler/commands/report_read.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/graph/ir.h"
@@ -80,6 +80,22 @@ static int by_place_and_time(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* Returns the first op at which the most bytes are live. */
+static uint32_t find_peak(const firnc_block *buffers, uint32_t count, uint32_t ops) {
+    uint64_t *changes = firnc_allocate(((uint64_t)ops + 1) * sizeof *changes), live = 0, most = 0;
+    uint32_t peak = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        changes[buffers[i].first < ops ? buffers[i].first : ops] += buffers[i].bytes;
+        changes[buffers[i].last < ops ? buffers[i].last + 1 : ops] -= buffers[i].bytes;
+    }
+    for (uint32_t i = 0; i < ops; i++) {
+        live += changes[i];
+        peak = live > most ? i : peak;
+        most = live > most ? live : most;
+    }
+    return peak;
+}
+
 /* Merges tensors that reuse each other's bytes in place into one buffer: they have the same offset and size, and the
  * next is first used in the op that uses the previous one last. */
 static void find_live_bytes(firnc_report *report) {
@@ -106,6 +122,7 @@ static void find_live_bytes(firnc_report *report) {
             buffers[made++] = *next;
     }
     report->live_bytes = firnc_lower_bound(buffers, made);
+    report->peak_op = find_peak(buffers, made, report->header.counts.ops);
 }
 
 /* Counts the initial values that the plan holds, in place of a rule that gives them. */
@@ -188,43 +205,54 @@ static void make_numbers_exact(cJSON *parent) {
 }
 
 /* cJSON allocates with firnc_allocate, which never fails, so no item of the document can be missing. */
-static void print_document(const firnc_report *report, firnc_inspect_form form) {
+static void print(const firnc_report *report, uint32_t parts) {
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = keep});
     cJSON *document = firnc_inspect_document(report);
-    if (form == FIRNC_INSPECT_JSON) {
+    if (parts == FIRNC_INSPECT_JSON) {
         make_numbers_exact(document);
         puts(cJSON_Print(document));
     } else {
-        firnc_inspect_print_text(document);
+        if ((parts & FIRNC_INSPECT_SCREEN) != 0)
+            firnc_inspect_print_screen(report, document, true);
+        firnc_inspect_print_text(document, parts);
     }
     cJSON_InitHooks(NULL);
 }
 
-int firnc_inspect(const char *file, firnc_inspect_form form) {
-    firnc_report report = {.file = file};
-    firnc_bytes bytes;
+int firnc_report_make(firnc_report *report, const char *file, const firnc_bytes *bytes) {
     firnc_plan_file checked;
+    const firn_alive silent = {NULL, NULL};
+    *report = (firnc_report){.file = file};
+    int status = firnc_plan_check(bytes, NULL, 0, &checked);
+    if (status != FIRN_OK)
+        return status;
+    report->header = checked.header;
+    report->plan = checked.plan;
+    memcpy(report->plan_hash, checked.plan_hash, sizeof report->plan_hash);
+    status = firn_model_hash(report->plan, &report->header, bytes->data, &silent, report->model_hash);
+    if (status != FIRN_OK)
+        return status;
+    report->said = firnc_report_of(bytes, &report->header);
+    report->cut_off = bytes->count < report->header.total_bytes;
+    count_ops(report);
+    measure_state(report);
+    find_arena(report);
+    count_rounded(report);
+    report->summary = firnc_summarise(report);
+    return FIRN_OK;
+}
+
+int firnc_inspect(const char *file, uint32_t parts) {
+    firnc_report report;
+    firnc_bytes bytes;
     if (!firnc_plan_read(file, &bytes))
         return 1;
-    const firn_alive silent = {NULL, NULL};
-    int status = firnc_plan_check(&bytes, NULL, 0, &checked);
-    report.header = checked.header;
-    report.plan = checked.plan;
-    memcpy(report.plan_hash, checked.plan_hash, sizeof report.plan_hash);
-    if (status == FIRN_OK)
-        status = firn_model_hash(report.plan, &report.header, bytes.data, &silent, report.model_hash);
+    const int status = firnc_report_make(&report, file, &bytes);
     if (status != FIRN_OK) {
         firnc_plan_refuse(file, &bytes, status);
         return 3;
     }
-    cJSON *said = firnc_report_of(&bytes, &report.header);
-    report.said = said;
-    report.cut_off = bytes.count < report.header.total_bytes;
-    count_ops(&report);
-    measure_state(&report);
-    find_arena(&report);
-    count_rounded(&report);
-    print_document(&report, form);
-    cJSON_Delete(said);
+    print(&report, parts);
+    cJSON_Delete(report.said);
     return 0;
 }
