@@ -192,6 +192,53 @@ bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_
     return good;
 }
 
+#define DEVICE_KEY_BYTES 32
+
+/* Says what a file holds that is no key of Firn: with the remedy for a secret key if it begins like one. */
+static void tell_no_key(const char *file, const firnc_bytes *bytes) {
+    const bool is_private = strstr((const char *)bytes->data, "PRIVATE KEY-----") != NULL;
+    const firn_key_text text = firn_key_text_of(bytes->data, bytes->count, is_private);
+    firnc_say(
+        "firnc: %s: holds %s%s, which Firn takes as no key: it takes P-256, public in PEM or secret in PEM or DER "
+        "without a password, and the %d bytes of a --device-key; %s",
+        file, text.form, text.of, DEVICE_KEY_BYTES, text.remedy);
+}
+
+static bool identify(const firnc_bytes *bytes, generator *random, firnc_key_identity *identity) {
+    mbedtls_pk_context pk;
+    mbedtls_pk_init(&pk);
+    const mbedtls_ecp_keypair *pair = parse_private(&pk, bytes, random) ? p256(&pk) : NULL;
+    identity->kind = FIRNC_KEY_SECRET;
+    if (pair == NULL) {
+        mbedtls_pk_free(&pk);
+        mbedtls_pk_init(&pk);
+        pair = parse_public(&pk, bytes) ? p256(&pk) : NULL;
+        identity->kind = FIRNC_KEY_PUBLIC;
+    }
+    const bool good = pair != NULL && export_public(pair, identity->public_key);
+    mbedtls_pk_free(&pk);
+    return good;
+}
+
+bool firnc_key_identify(const char *file, firnc_key_identity *identity) {
+    firnc_bytes bytes;
+    generator random;
+    *identity = (firnc_key_identity){.kind = FIRNC_KEY_DEVICE};
+    if (!firnc_file_read_part(file, FIRN_KEY_FILE_MAX, bytes_of_key, &bytes))
+        return false;
+    bool good = bytes.count == DEVICE_KEY_BYTES;
+    const bool started = !good && generator_start(&random);
+    if (started) {
+        identity->is_der = bytes.count > 0 && bytes.data[0] == 0x30;
+        good = identify(&bytes, &random, identity);
+        generator_free(&random);
+        if (!good)
+            tell_no_key(file, &bytes);
+    }
+    firnc_wipe(bytes.data, bytes.count);
+    return good;
+}
+
 /* --- signatures --------------------------------------------------------------------------------------------------- */
 
 /* The random numbers only blind the computation; the signature does not depend on them. */

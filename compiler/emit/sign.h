@@ -29,6 +29,22 @@ bool firnc_key_read(const char *file, firnc_key *key);
 /* Reads a public key in PEM ("PUBLIC KEY"), the form that keygen writes and firn reads. */
 bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]);
 
+typedef enum firnc_key_kind {
+    FIRNC_KEY_SECRET, /* signs plans */
+    FIRNC_KEY_PUBLIC, /* verifies plans */
+    FIRNC_KEY_DEVICE  /* 32 bytes that authenticate the checkpoints of a device (firn --device-key); also a secret */
+} firnc_key_kind;
+
+/* What a file holds that Firn takes as a key, without its secret. */
+typedef struct firnc_key_identity {
+    firnc_key_kind kind;
+    bool is_der;                               /* in place of PEM; of the first two kinds */
+    uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]; /* of these; zeros for a device key */
+} firnc_key_identity;
+
+/* Finds out which key a file holds. A message about a file without one says what it holds, and never a byte of it. */
+bool firnc_key_identify(const char *file, firnc_key_identity *identity);
+
 void firnc_wipe(void *bytes, uint64_t count);
 
 /* Signs a digest, then checks the signature with the code that devices use. */

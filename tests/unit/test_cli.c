@@ -367,7 +367,8 @@ TEST(no_option_of_firnc_is_given_twice) {
     static const firnc_command *const commands[] = {
         &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
         &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
-        &firnc_command_compare, &firnc_command_tune,     &firnc_command_export, &firnc_command_weights};
+        &firnc_command_compare, &firnc_command_tune,     &firnc_command_export, &firnc_command_weights,
+        &firnc_command_key};
     const firn_option *option;
     uint32_t options = 0;
     firnc_messages_to(keep_message, NULL);
