@@ -203,6 +203,28 @@ TEST(a_second_weight_keeps_its_number) {
     assert_true(model_read.names.rules[1].transpose);
 }
 
+/* TorchScript calls a module that is run again "a_1": what it reads are the parameters of the module, not copies. */
+TEST(a_module_that_runs_again_has_no_copies) {
+    static const struct {
+        const char *layer;
+        bool again; /* else another module, which shares the weight */
+    } rows[] = {{"a_1/b", true}, {"a/b_1", true},  {"a_12/b_3", true}, {"c/b", false},
+                {"a_/b", false}, {"a_1/c", false}, {"a/b_c", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const message_bytes graph =
+            graph_of("y", firnc_format("tensor a.b.weight [4 4]; /a/b/Gemm: g = Gemm(x a.b.weight); "
+                                       "/a/Relu: h = Relu(g); /%s/Gemm: y = Gemm(h a.b.weight)",
+                                       rows[i].layer));
+        message_bytes model = model_of(&graph, 20);
+        put_text(&model, 2, "pytorch");
+        write_file(path, model.bytes, model.count);
+        assert_non_null(import_file(false));
+        assert_int_equal(model_read.parameter_count, 1);
+        if (model_read.names.count != (rows[i].again ? 1 : 2))
+            fail_msg("layer %s: the weight has %u names", rows[i].layer, (unsigned)model_read.names.count);
+    }
+}
+
 static void put_note(message_bytes *to, uint32_t field, const char *key, const char *value) {
     message_bytes entry = {.count = 0};
     put_text(&entry, 1, key);
@@ -340,36 +362,45 @@ TEST(what_is_known_is_computed) {
 TEST(what_only_constants_have_is_computed) {
     static const struct {
         const char *op, *inputs;
-        double first, last;
-    } rows[] = {{"Cos", "/c", 0.968912422, 0.0707372017},
-                {"Sin", "/c", 0.247403959, 0.997494987},
-                {"Tan", "/c", 0.255341921, 14.1014199},
-                {"Asinh", "/c", 0.247466462, 1.19476322},
-                {"Round", "/c", 0, 2},
-                {"GatherND", "/c rows", 1, 1.5},
-                {"GatherElements", "/c elements", 1, 1.5},
-                {"ScatterND", "/c rows /d", 0.25, 0.75},
-                {"ScatterElements", "/f one /e", 0.25, 0.75},
-                {"NonZero", "i", 0, 0},
-                {"TopK", "/c two", 0.75, 1.25},
-                {"MatMul", "/c /f", 0.875, 2},
-                {"Compress", "/c i", 0.25, 0.25},
-                {"BitwiseXor", "i one", 0, 1},
-                {"DequantizeLinear", "i /s", 0.25, 0}};
+        double first, last, weighted; /* weighted: the sum of the elements, each times its number from 1 */
+    } rows[] = {{"Cos", "/c", 0.968912422, 0.0707372017, 9.0813884},
+                {"Sin", "/c", 0.247403959, 0.997494987, 17.3469483},
+                {"Tan", "/c", 0.255341921, 14.1014199, 110.028735},
+                {"Asinh", "/c", 0.247466462, 1.19476322, 19.2213704},
+                {"Round", "/c", 0, 2, 24},
+                {"GatherND", "/c rows", 1, 1.5, 8},
+                {"GatherElements", "/c elements", 1, 1.5, 8},
+                {"ScatterND", "/c rows /d", 0.25, 0.75, 11.5},
+                {"ScatterElements", "/f one /e", 0.25, 0.75, 3},
+                {"NonZero", "i", 0, 0, 0},
+                {"TopK", "/c two", 0.75, 1.25, 11.25},
+                {"MatMul", "/c /f", 0.875, 2, 4.875},
+                {"MatMul", "/g /h", 0.875, 2, 4.875},
+                {"MatMul", "/p /q", 1.375, 9.625, 208.875},
+                {"Tile", "/c twice", 0.25, 1.5, 83.75},
+                {"Compress", "/c i", 0.25, 0.25, 0.25},
+                {"BitwiseXor", "i one", 0, 1, 2},
+                {"DequantizeLinear", "i /s", 0.25, 0, 0.25}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const firnc_graph *made = imported_text(
-            firnc_format("tensor /c [2 3]; tensor /d [1 3]; tensor /e [1]; tensor /f [3]; tensor /s [1]; wholes i [1 "
-                         "0]; wholes one [1]; "
+            firnc_format("tensor /c [2 3]; tensor /d [1 3]; tensor /e [1]; tensor /f [3]; tensor /s [1]; "
+                         "tensor /g [2 1 3]; tensor /h [3 1]; tensor /p [2 1 1 3]; tensor /q [2 3 2]; "
+                         "wholes i [1 0]; wholes one [1]; wholes twice [1 2]; "
                          "wholes two [2]; wholes rows [1 1] [-1]; wholes elements [1 3] [1 1 -1]; n: y = %s(%s)",
                          rows[i].op, rows[i].inputs));
         const firnc_onnx_port *y = &model_read.outputs[0];
+        if (y->known == NULL)
+            fail_msg("%s is not known", rows[i].op);
         uint32_t count = 1;
+        double weighted = 0;
         for (uint8_t axis = 0; axis < y->rank; axis++)
             count *= y->dims[axis];
-        if (y->known == NULL || fabs(y->known[0] - rows[i].first) > 1e-6 ||
-            fabs(y->known[count - 1] - rows[i].last) > 1e-6)
-            fail_msg("%s gives %g to %g", rows[i].op, y->known == NULL ? 0 : y->known[0],
-                     y->known == NULL ? 0 : y->known[count - 1]);
+        for (uint32_t j = 0; j < count; j++)
+            weighted += (j + 1) * y->known[j];
+        if (fabs(y->known[0] - rows[i].first) > 1e-6 || fabs(y->known[count - 1] - rows[i].last) > 1e-6 ||
+            fabs(weighted - rows[i].weighted) > 1e-4)
+            fail_msg("%s(%s) gives %g to %g, weighted %g", rows[i].op, rows[i].inputs, y->known[0], y->known[count - 1],
+                     weighted);
         assert_int_equal(made->node_count, 0);
     }
     refused_text("n: y = NonZero(x)", "node n (NonZero): depends on the data");
@@ -415,12 +446,12 @@ TEST(loops_are_written_out) {
         /* The loop has neither a number of steps nor a condition. */
         const message_bytes graph = graph_of(
             i == 1 ? "all" : "sum",
-            firnc_format(
-                "wholes zero [0]; wholes two [2]; n: sum all = Loop(- - x) body={in step; out go_on; in go; "
-                "out sum_out; in sum_in; out part; tensor inner.weight [4 4]; is_first = Equal(step zero); "
-                "part = If(is_first) then_branch={out f; f = Identity(x)} "
-                "else_branch={out o; o = MatMul(x inner.weight)}; sum_out = Add(sum_in part); go_on = Less(%s)}",
-                i == 2 ? "sum_out sum_in" : "step two"));
+            firnc_format("wholes zero [0]; wholes two [2]; n: sum all = Loop(- - x) body={in step; out go_on; in go; "
+                         "out sum_out; in sum_in; out part; tensor inner.weight [4 4]; is_first = Equal(step zero); "
+                         "part = If(is_first) then_branch={out f; f = Identity(x)} "
+                         "else_branch={out o; o = MatMul(x inner.weight)}; sum_out = Add(sum_in part); "
+                         "later = Where(go step two); go_on = Less(%s)}", /* Where: the step is int64, and go is true */
+                         i == 2 ? "sum_out sum_in" : "later two"));
         if (i == 2) {
             refused(&graph, "node n (Loop): its condition depends on the data");
             continue;
