@@ -555,7 +555,9 @@ static firnc_graph *with_input(firn_type type, uint32_t samples, firnc_input_opt
 /* A network of one linear layer; the names of its two parameters and the limit of its labels are given. */
 static firnc_graph *small_network(const char *first, const char *second, uint32_t limit, bool eval) {
     firnc_graph *graph = firnc_graph_create("small");
-    const firnc_input_options features = {.element = FIRN_FLOAT32};
+    static const float mean = 0, deviation = 1;
+    static const firnc_standard standard = {.by_statistics = true, .count = 1, .mean = &mean, .deviation = &deviation};
+    const firnc_input_options features = {.element = FIRN_FLOAT32, .standard = &standard};
     const firnc_input_options classes = {.stream = 1, .element = FIRN_INT32, .limit = limit};
     if (eval)
         firnc_graph_evaluate(graph);
@@ -582,7 +584,7 @@ static firnc_job *small_job(bool eval) {
 TEST(names_of_parameters_are_checked) {
     static const char *const reserved[] = {"optimizer.momentum_buffer.bias", "counters.cursor", "scaler.loss_scale",
                                            "metric.correct"};
-    static const char *const free_names[] = {"optimizer", "metrics.sum", "a.counters.cursor", "x"};
+    static const char *const free_names[] = {"optimizer", "metrics.sum", "a.counters.cursor", "x", "normalise.x.means"};
     for (int eval = 0; eval < 2; eval++) {
         const firnc_job *job = small_job(eval == 1);
         for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
@@ -594,6 +596,8 @@ TEST(names_of_parameters_are_checked) {
                 firnc_freeze_plan(small_network(free_names[i], "bias", LABELS, eval == 1), job, &key, NULL, &plan));
         }
         refused(small_network("twin", "twin", LABELS, eval == 1), job, "two parameters have the name twin; give each");
+        refused(small_network("weight", "normalise.x.mean", LABELS, eval == 1), job,
+                "parameter normalise.x.mean: what standardises the data has this name; choose another one");
     }
 }
 
