@@ -466,11 +466,12 @@ PYTHON_PACKAGE := $(BUILD)/python/firn
 PYTHON_OBJECT := $(call object,compiler/bindings/python/_firn.c)
 $(PYTHON_OBJECT): private CFLAGS += -fPIC -fvisibility=hidden -Wno-pedantic \
     -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
-$(PYTHON_PACKAGE)/_firn.abi3.so: $(PYTHON_OBJECT) $(LIBFIRN_SHARED) $(LIBFIRNC_SHARED) $(wildcard compiler/bindings/python/firn/*)
+# What it reads of a plan and the libraries do not export is its own copy.
+$(PYTHON_PACKAGE)/_firn.abi3.so: $(PYTHON_OBJECT) $(call object,plan/keys/ignored_label.c) $(LIBFIRN_SHARED) $(LIBFIRNC_SHARED) $(LIBFIRN) $(wildcard compiler/bindings/python/firn/*)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)cp $(filter-out %.o,$^) $(@D)
-	$(quiet)$(CC) $(LDFLAGS) -shared $< -L$(@D) -l:libfirn.so.0 -l:libfirnc.so.0 '-Wl,-rpath,$$ORIGIN' -o $@
+	$(quiet)cp $(filter-out %.o %.a,$^) $(@D)
+	$(quiet)$(CC) $(LDFLAGS) -shared $(filter %.o,$^) -L$(@D) -l:libfirn.so.0 -l:libfirnc.so.0 $(LIBFIRN) -Wl,--exclude-libs,ALL '-Wl,-rpath,$$ORIGIN' -o $@
 
 .PHONY: python
 python: $(PYTHON_PACKAGE)/_firn.abi3.so ## the Python package, in build/python (compiler/bindings/python/README.md)

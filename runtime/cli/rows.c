@@ -4,10 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/keys/ignored_label.h"
 #include "plan/ops.h"
 #include "runtime/cli/cli.h"
 
-enum { PIECE_RECORDS = 4096, LABELS_OF_RECORDS = 1, WEIGHTS = 2, PYTORCH_IGNORED = -100 };
+enum { PIECE_RECORDS = 4096, LABELS_OF_RECORDS = 1, WEIGHTS = 2 };
 
 double cli_integer_at(uint8_t type, const uint8_t *element) {
     int32_t word;
@@ -32,54 +33,8 @@ double cli_integer_at(uint8_t type, const uint8_t *element) {
 
 /* --- what the plan says of rows --- */
 
-/* Returns the last extent of the logits of cross_entropy_weighted. */
-static int64_t classes_of(firn_fb_plan plan, firn_fb_op op) {
-    const firn_fb_tensor logits =
-        firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, FIRN_CROSS_ENTROPY_WEIGHTED_IN_LOGITS));
-    return firn_fb_tensor_dims_at(logits, firn_fb_tensor_dims_count(logits) - 1);
-}
-
-/* Reads ignore_index of a loss that may ignore or weigh rows, and whether it divides by the sum of the weights. Returns
- * false for all other ops. */
-static bool read_loss(firn_fb_plan plan, firn_fb_op op, cli_row_rule *rule) {
-    const uint16_t code = firn_fb_op_code(op);
-    int64_t integers[FIRN_ATTRIBUTES_MAX] = {0};
-    if (code != FIRN_OP_cross_entropy_weighted && code != FIRN_OP_linear_cross_entropy)
-        return false;
-    const uint32_t count = firn_fb_op_integers_count(op);
-    for (uint32_t i = 0; i < count; i++)
-        integers[i] = firn_fb_op_integers_at(op, i);
-    (void)firn_op_fill_integers(code, count, integers);
-    if (code == FIRN_OP_linear_cross_entropy && integers[FIRN_LINEAR_CROSS_ENTROPY_WEIGHTED] == 0)
-        return false;
-    const bool linear = code == FIRN_OP_linear_cross_entropy;
-    rule->ignored =
-        integers[linear ? FIRN_LINEAR_CROSS_ENTROPY_IGNORE_INDEX : FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX];
-    rule->unclassed = rule->ignored >= (linear ? integers[FIRN_LINEAR_CROSS_ENTROPY_CLASSES] : classes_of(plan, op));
-    rule->divides = integers[linear ? FIRN_LINEAR_CROSS_ENTROPY_SCALING : FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == 0;
-    return true;
-}
-
 bool cli_ignored_label(const cli_session *session, uint32_t *label, bool *unclassed) {
-    const firn_fb_plan plan = cli_plan(session);
-    int64_t ignored = -1;
-    *unclassed = false;
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
-            cli_row_rule loss;
-            if (!read_loss(plan, firn_fb_phase_ops_at(phase, i), &loss))
-                continue;
-            if (ignored >= 0 && loss.ignored != ignored) {
-                *unclassed = false;
-                return false;
-            }
-            ignored = loss.ignored;
-            *unclassed = loss.unclassed;
-        }
-    }
-    *label = ignored >= 0 ? (uint32_t)ignored : 0;
-    return ignored >= 0;
+    return firn_ignored_label(cli_plan(session), label, unclassed);
 }
 
 uint32_t cli_label_classes(const cli_session *session, const firn_stream_info *stream) {
@@ -101,14 +56,16 @@ void cli_rows_begin(cli_session *session) {
         const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         counted = counted || firn_fb_phase_kind(phase) == FIRN_FB_PHASE_KIND_COUNT;
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
-            cli_row_rule loss = *rule;
-            if (!read_loss(plan, firn_fb_phase_ops_at(phase, i), &loss))
+            firn_loss_rows loss;
+            if (!firn_loss_rows_of(plan, firn_fb_phase_ops_at(phase, i), &loss))
                 continue;
             if (rule->known && (loss.ignored != rule->ignored || loss.divides != rule->divides)) {
                 rule->known = false;
                 return;
             }
-            *rule = loss;
+            rule->ignored = loss.ignored;
+            rule->unclassed = loss.unclassed;
+            rule->divides = loss.divides;
             rule->known = true;
         }
     }
@@ -204,7 +161,7 @@ void cli_rows_say(const cli_session *session, cli_rows rows, double sum, char *t
     char label[64] = "";
     if (rule->ignored >= 0)
         snprintf(label, sizeof label, "the label %lld, which is ignored (ignore_index)",
-                 rule->unclassed ? PYTORCH_IGNORED : (long long)rule->ignored);
+                 rule->unclassed ? FIRN_PYTORCH_IGNORED : (long long)rule->ignored);
     switch (rows) {
     case CLI_ROWS_ABSENT:
         snprintf(text, size, "each row has %s%s%s", label, label[0] != 0 && rule->weighted ? ", or " : "",

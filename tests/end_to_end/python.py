@@ -137,6 +137,72 @@ check("generate", len(ids) == 6 and ids == decoding.generate(list(b"Snow"), 6) a
 draws = {tuple(decoding.generate("Snow", 6, temperature=1.5, seed=s)) for s in range(4)}
 check("generate draws", len(draws) > 1 and draws == {tuple(decoding.generate("Snow", 6, temperature=1.5, seed=s)) for s in range(4)})
 
+# --- checkpoints: the data, and text ---
+
+def resumes(name, steps, data, labels, *words):
+    """What firn train --resume says of a checkpoint that Python has saved, with these files."""
+    np.save(path("d.npy"), data)
+    np.save(path("l.npy"), labels)
+    done = subprocess.run([program, "train", path("plan"), "--pub", path("test.pub.pem"), "--checkpoint", path(name), "--resume", "--steps",
+                           str(steps), "--data", path("d.npy"), "--labels", path("l.npy"), *words], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+plan = firn.compile(mlp, key=key)
+plan.save(path("plan"))
+for name, data, labels in (("as they are", x, y), ("other types", x.astype(np.float64), y.astype(np.int64)), ("in Fortran's order", np.asfortranarray(x), y),
+                           ("of three extents", x.reshape(64, 28, 28), y)):
+    run = firn.Run(plan, data, labels)
+    run.train(3)
+    if os.path.exists(path("hashed.columns")):
+        os.unlink(path("hashed.columns"))  # of the data before
+    run.save(path("hashed"))
+    code, said = resumes("hashed", 2, data, labels)
+    check("arrays %s: %s" % (name, said), code == 0 and "not compared" not in said)
+    run.train(2)
+    check("arrays %s: the digest" % name, firn_program("digest", path("hashed")).split()[1] == run.digest())
+    code, said = resumes("hashed", 2, data, (labels + 1) % 10)
+    check("arrays %s, other labels: %s" % (name, said), code == 3 and "CHECKPOINT_OTHER_DATA" in said and "--allow-other-data" in said)
+run = firn.Run(plan)
+run.load(path("hashed"))
+check("a checkpoint of other data loads", run.digest() == firn_program("digest", path("hashed")).split()[1])
+run.bind(x, y)
+evaluated = firn.Run(evaluation, x, y, owner=run)
+before = run._origins
+os.unlink(path("hashed.columns"))
+evaluated.evaluate(x[:8], y[:8])
+run.save(path("hashed"))
+check("the data after an evaluation", run._origins is before and resumes("hashed", 1, x, y)[0] == 0)
+
+language.save(path("text.checkpoint"))
+firn.compile(gpt2, key=key, set={"trainer.init.loop.num_steps": 5}).save(path("text.plan"))
+done = subprocess.run([program, "train", path("text.plan"), "--pub", path("test.pub.pem"), "--data", path("text"), "--checkpoint",
+                       path("text.checkpoint"), "--resume"], capture_output=True, text=True)
+check("text has the hash of its file: " + done.stderr, done.returncode == 5)
+alone = firn.Run(firn.compile(gpt2, "decode", key=key))
+alone.load(path("text.checkpoint"))
+check("a decode plan takes the checkpoint of a training", alone.generate("Snow", 6) == ids)
+for words, values in (("tokens", dict(tokens=2.5)), ("tokens", dict(tokens=-1)), ("temperature", dict(temperature=-1.0)), ("top_p", dict(top_p=0)),
+                      ("top_k", dict(top_k=-1)), ("seed", dict(seed=-1)), ("temperature", dict(temperature=float("nan"))), ("seed", dict(seed=2**64))):
+    refused("generate %r" % values, firn.RunError, words + ": ", alone.generate, "Snow", **{"tokens": 2, **values})
+
+# --- labels that are ignored ---
+
+ignoring = firn.compile(mlp, key=key, set={"trainer.init.model.ignore_index": -100, "trainer.fit.train_dataloader.label_type": "int32"})
+ignoring.save(path("plan"))
+holes = np.where(np.arange(64) % 3 == 0, -100, y.astype(np.int32))
+run = firn.Run(ignoring, x, holes.astype(np.int32))
+run.train(4)
+run.save(path("holes"))
+code, said = resumes("holes", 2, x, holes.astype(np.int32))
+check("labels of -100: " + said, code == 0 and "not compared" not in said)
+run.train(2)
+check("labels of -100: the digest", firn_program("digest", path("holes")).split()[1] == run.digest())
+run = firn.Run(ignoring, x, holes.astype(np.int64))
+run.train(6)
+check("labels of -100 as int64", firn_program("digest", path("holes")).split()[1] == run.digest())
+error = refused("the number of -100 as a class", firn.RunError, "which is no class; give classes from 0 to 9", firn.Run, ignoring, x, y.astype(np.int32) + 1)
+
 # --- refusals ---
 
 recipe = {"trainer": {"init": {"model": {"name": "mlq"}}}}

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "compiler/bindings/compile.h"
+#include "plan/container.h"
+#include "plan/keys/ignored_label.h"
 #include "runtime/decode/decode.h"
 #include "runtime/decode/sampling.h"
 #include "runtime/firn.h"
@@ -239,10 +241,18 @@ static int provide(instance *self, const void *plan, uint64_t bytes) {
     return workspace != 0 && config->workspace == NULL ? 1 : FIRN_OK;
 }
 
+/* Of a decode plan, whose tokens come in chunks of another length than those of any training, the plan is opened once
+ * more so that it takes the checkpoint of its training, as firn generate does. */
 static int open_plan(instance *self, const void *plan, uint64_t bytes) {
+    firn_decoder decoder;
     int status = provide(self, plan, bytes);
     if (status == FIRN_OK)
         status = firn_open(&self->firn, &self->config);
+    if (status == FIRN_OK && firn_decoder_begin(&decoder, &self->firn) == FIRN_OK) {
+        self->firn = (firn){0};
+        self->config.allow_other_preprocessing = true;
+        status = firn_open(&self->firn, &self->config);
+    }
     if (status == FIRN_OK)
         status = firn_describe(&self->firn, &self->info);
     return status;
@@ -283,6 +293,7 @@ static int initialise_object(PyObject *object, PyObject *arguments, PyObject *na
     self->config.public_key = self->key;
     self->config.kernels = kernels;
     self->config.owner = self->owner != NULL ? &self->owner->firn : NULL;
+    self->config.allow_other_data = true; /* arrays may come from anywhere; firn compares what save() has written */
     int status;
     Py_BEGIN_ALLOW_THREADS;
     if (self->owner == NULL) {
@@ -338,6 +349,32 @@ static PyObject *describe_stream(PyObject *object, PyObject *arguments) {
     const int status = firn_stream_at(&self->firn, position, &info);
     return status != FIRN_OK ? raise_status(status)
                              : Py_BuildValue("(III)", (unsigned)info.element, info.record_elements, info.limit);
+}
+
+/* ignored(): (label, whether it is no class) that the loss ignores, as which -100 is read; None: there is none */
+static PyObject *ignored(PyObject *object, PyObject *unused) {
+    (void)unused;
+    instance *self = (instance *)object;
+    uint32_t label;
+    bool unclassed;
+    if (!self->is_open)
+        return raise_status(FIRN_ERROR_NOT_OPEN);
+    const firn_fb_plan plan = firn_fb_plan_root((const uint8_t *)self->plan + FIRN_PAYLOAD_OFFSET);
+    return firn_ignored_label(plan, &label, &unclassed) ? Py_BuildValue("(IO)", label, truth(unclassed))
+                                                        : Py_NewRef(Py_None);
+}
+
+/* set_data_hash(32 bytes): of the data, for the checkpoints that are saved from here on */
+static PyObject *set_data_hash(PyObject *object, PyObject *bytes) {
+    instance *self = (instance *)object;
+    char *hash;
+    Py_ssize_t count;
+    if (PyBytes_AsStringAndSize(bytes, &hash, &count) != 0 || !enter(self))
+        return NULL;
+    const int status =
+        count == FIRN_HASH_BYTES ? firn_set_data_hash(&self->firn, (const uint8_t *)hash) : FIRN_ERROR_ARGUMENT;
+    leave(self);
+    return none_or(status);
 }
 
 /* bind([(array, element, elements of a record), ...]): the arrays are read in place, and kept. */
@@ -626,6 +663,8 @@ static PyObject *sample(PyObject *object, PyObject *arguments) {
 
 static PyMethodDef methods[] = {{"describe", describe, METH_NOARGS, NULL},
                                 {"stream", describe_stream, METH_VARARGS, NULL},
+                                {"ignored", ignored, METH_NOARGS, NULL},
+                                {"set_data_hash", set_data_hash, METH_O, NULL},
                                 {"bind", bind, METH_O, NULL},
                                 {"push", push, METH_VARARGS, NULL},
                                 {"initialise", initialise, METH_NOARGS, NULL},

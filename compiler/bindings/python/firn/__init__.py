@@ -13,6 +13,8 @@ what to do, and whose attributes have the line and the mend.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import re
@@ -80,7 +82,25 @@ _MENDS = {
     "CHECKPOINT_OTHER_RUN": "load it with the plan that wrote it",
     "KERNELS_UNKNOWN": 'give "plain", or None for the fastest of this machine',
     "LOSS_NOT_FINITE": "lower the learning rate; the state is that before the step",
+    "LOSS_SCALE_FLOOR": "lower the learning rate, or compile without a half type",
+    "NO_ROWS": "give labels of which some are classes, and weights of which some are not 0",
+    "NO_RESULT": "call evaluate() first",
+    "POISONED": "load() a checkpoint, or make the run anew",
+    "NOT_OPEN": "make another run with its plan",
+    "SHARED": "call it on the run that is the owner",
+    "OTHER_OWNER": "give the training of the same recipe as owner",
+    "UNSIGNED": "sign it by firnc sign and firnc attach",
+    "NUMERICS_VERSION": "compile it again with this version",
+    "FORMAT_VERSION": "compile it again with this version, or use a newer one",
+    "CHECKPOINT_DAMAGED": "use another copy; a damaged one is never read in part",
+    "CHECKPOINT_OTHER_MODEL": "evaluate with a plan of the same architecture, frozen weights and statistics",
+    "CHECKPOINT_VERSION": "use the firn that wrote it",
+    "CHECKPOINT_OTHER_PREPROCESSING": "evaluate with a plan of the same recipe, or by firn eval --allow-other-preprocessing",
+    "CHECKPOINT_OTHER_SPLIT": "evaluate with the held_out_per_mille of its training, or by firn eval --allow-other-split",
+    "CHECKPOINT_AUTHENTICATION": "read it by firn --device-key; Python has no keys of devices",
+    "STORAGE": "look at the folder and the disk; only a regular file is replaced",
 }
+_DAMAGED_PLAN = range(-499, -99)  # container, crypto, schema, semantic
 
 
 def _refuse(text: str, mend: str, kind: type = RunError) -> Error:
@@ -91,7 +111,7 @@ def _refuse(text: str, mend: str, kind: type = RunError) -> Error:
 
 def _status(raised: Exception) -> RunError:
     code, name, text = raised.args
-    mend = _MENDS.get(name, "")
+    mend = _MENDS.get(name, "get the plan again from where it came" if code in _DAMAGED_PLAN else "")
     error = RunError("%s (%s)%s%s" % (text, name, "; " if mend else "", mend))
     error.code, error.name, error.mend = code, name, mend
     return error
@@ -213,6 +233,53 @@ def compile(
 # --- data -------------------------------------------------------------------------------------------------------------
 
 
+_IGNORED = -100  # in labels, as PyTorch has it: the label that the loss of the plan ignores
+
+
+def _number_ignored(array: Any, element: int, ignored: Optional[tuple]) -> Any:
+    """Labels with the plan's number in place of -100, in a copy if there is any."""
+    labels = np.asarray(array)
+    if ignored is None or labels.dtype.kind not in "iuf" or _TYPES[element].startswith("float"):
+        return array
+    label, unclassed = ignored
+    wrong = (labels >= label) | ((labels < 0) & (labels != _IGNORED))
+    if unclassed and bool(np.any(wrong)):
+        at = int(np.argmax(np.ravel(wrong)))
+        mend = "give classes from 0 to %d, and -100 where a row does not count" % (label - 1)
+        raise _refuse("labels has %r at place %d, which is no class" % (np.ravel(labels)[at].item(), at), mend)
+    if labels.dtype.kind == "u" or not bool(np.any(labels == _IGNORED)):
+        return array
+    wide = labels if labels.dtype.kind == "f" or labels.dtype.itemsize > 4 else labels.astype(np.int64)
+    return np.where(labels == _IGNORED, label, wide)
+
+
+def _origin(given: Any, read: np.ndarray, numbered: bool) -> Union[np.ndarray, tuple]:
+    """What the hash of the data needs of an array of the user: its elements, if a file of it is read as it is, or its
+    shape. read: the array as the plan reads it. numbered: -100 may have become another label there."""
+    array = np.asarray(given)
+    if array.dtype != read.dtype or (array.flags.f_contiguous and not array.flags.c_contiguous):
+        return array.shape
+    return np.ascontiguousarray(array) if numbered else read
+
+
+def _data_hash(origins: Sequence[Any], read: Sequence[np.ndarray], text: bool) -> bytes:
+    """The hash that firn computes of the files that numpy.save writes of the user's arrays (runtime/DATA.md); of text in
+    bytes that of the text itself. read: the arrays as the plan reads them."""
+    lines = hashlib.sha256()
+    for name, origin, rows in zip(("data", "labels", "weights"), origins, read):
+        if isinstance(origin, tuple):
+            head = ("rows of firn, 1: %s %r\n" % (rows.dtype, origin)).encode()
+            rows = np.where(np.isnan(rows), np.float32(np.nan), rows) if rows.dtype == np.float32 else rows
+        else:
+            file = io.BytesIO()
+            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(origin))
+            head, rows = (b"" if text and origin.dtype == np.uint8 else file.getvalue()), origin
+        found = hashlib.sha256(head)
+        found.update(rows.data)
+        lines.update(("%s %s\n" % (name, found.hexdigest())).encode())
+    return lines.digest()
+
+
 def _convert(array: Any, element: int, name: str) -> np.ndarray:
     """An array of the plan's type, in C order: the same memory where it is so already, else a copy of equal values."""
     if np.ma.is_masked(array):
@@ -235,7 +302,7 @@ def _convert(array: Any, element: int, name: str) -> np.ndarray:
     return copy
 
 
-def _streams(given: Sequence[Any], wanted: Sequence[tuple], window: int) -> List[np.ndarray]:
+def _streams(given: Sequence[Any], wanted: Sequence[tuple], window: int, ignored: Optional[tuple]) -> List[np.ndarray]:
     """Arrays for the streams of a plan: samples, labels, weights."""
     names = ("data", "labels", "weights")
     if len(given) != len(wanted):
@@ -245,6 +312,8 @@ def _streams(given: Sequence[Any], wanted: Sequence[tuple], window: int) -> List
         )
     arrays = []
     for name, value, (element, record, _) in zip(names, given, wanted):
+        if name == "labels" and not window:
+            value = _number_ignored(value, element, ignored)
         array = _convert(value, element, name)
         if array.size == 0 or array.size % record != 0 or (not window and array.size // record != _length(array)):
             raise _refuse(
@@ -310,10 +379,12 @@ class Run:
             self._instance = _firn.Instance(plan.data, plan.public_key, threads, kernels, inner)
             self.info: Row = self._instance.describe()
             self._wanted = [self._instance.stream(i) for i in range(self.info["streams"])]
+            self._ignored = self._instance.ignored()
             self._instance.initialise()  # with an owner only what is not the owner's
         except _firn.StatusError as raised:
             raise _status(raised) from None
         self._arrays: List[np.ndarray] = []
+        self._origins: List[Any] = []
         given = [a for a in (data, labels, weights) if a is not None]
         if self.info["ring"] and given:
             if len(given) > 1 or not hasattr(data, "__iter__") or isinstance(data, np.ndarray):
@@ -334,9 +405,13 @@ class Run:
 
     def bind(self, *arrays: Any) -> None:
         """Gives the run other data, with the same types: data, labels, weights."""
-        converted = _streams(arrays, self._wanted, self.info["window"])
+        converted = _streams(arrays, self._wanted, self.info["window"], self._ignored)
+        numbered = self._ignored is not None and not self.info["window"]
+        self._take(converted, [_origin(a, c, numbered and i == 1) for i, (a, c) in enumerate(zip(arrays, converted))])
+
+    def _take(self, converted: List[np.ndarray], origins: List[Any]) -> None:
         self._call(self._instance.bind, [(a, e, r) for a, (e, r, _) in zip(converted, self._wanted)])
-        self._arrays = converted
+        self._arrays, self._origins = converted, origins
 
     def _call(self, function: Callable, *arguments: Any) -> Any:
         try:
@@ -345,7 +420,8 @@ class Run:
             raise _status(raised) from None
 
     def _push(self, batch: Any) -> None:
-        arrays = _streams(batch if isinstance(batch, (tuple, list)) else (batch,), self._wanted, self.info["window"])
+        given = batch if isinstance(batch, (tuple, list)) else (batch,)
+        arrays = _streams(given, self._wanted, self.info["window"], self._ignored)
         samples = arrays[0].size // self._wanted[0][1]
         if samples != self.batch:
             raise _refuse("the batch has %d samples, and a step takes %d" % (samples, self.batch), "give as many")
@@ -397,14 +473,17 @@ class Run:
 
     # --- evaluating ---
 
-    def _evaluate(self, arrays: Sequence[Any]) -> Iterator[int]:
+    def _evaluate(self, arrays: Sequence[Any], ready: bool = False) -> Iterator[int]:
+        """Runs all batches. ready: the arrays are the plan's already."""
         if self.info["ring"]:  # such data has no end
             raise _refuse("the plan takes pushed samples", "generate() with a plan of mode decode, or compile it anew")
         if not arrays and not self._arrays:
             raise _refuse("the run has no data", "give arrays here, or to Run")
-        own = self._arrays
+        own, origins = self._arrays, self._origins
         try:
-            if arrays:
+            if arrays and ready:
+                self._take(list(arrays), origins)
+            elif arrays:
                 self.bind(*arrays)
             self._call(self._instance.restart)
             while True:
@@ -414,7 +493,7 @@ class Run:
                 yield rows
         finally:
             if arrays and own:
-                self.bind(*own)
+                self._take(own, origins)
 
     def evaluate(self, *arrays: Any) -> float:
         """The metric of an eval plan over all data: that of the run, or arrays (data, labels, weights) for this call.
@@ -436,7 +515,7 @@ class Run:
         if not self.info["window"] and not self.info["short_batch"] and samples % batch:
             more = batch - samples % batch  # rows depend on their own sample alone, so the last one may be repeated
             given = [np.concatenate([a, np.repeat(a[-1:], more, axis=0)]) for a in given]
-        for rows in self._evaluate(given):
+        for rows in self._evaluate(given, not arrays):
             for position in range(self.info["outputs"]):
                 name, element, _, extents, data = self._call(self._instance.output, position)
                 found.setdefault(name, []).append(_tensor(data, element, extents)[: None if self.info["window"] else rows])
@@ -457,8 +536,16 @@ class Run:
     ) -> List[int]:
         """The ids that follow a prompt, by a plan of mode decode. prompt: ids, or text whose bytes are the ids."""
         ids = list(prompt.encode() if isinstance(prompt, str) else prompt)
-        if not ids or tokens < 0:
+        if not ids:
             raise _refuse("there is no prompt", "give at least one token")
+        if not isinstance(tokens, (int, np.integer)) or isinstance(tokens, bool) or tokens < 0:
+            raise _refuse("tokens: %r is no number of tokens" % (tokens,), "give a whole number")
+        for name, value, least, most in (("temperature", temperature, 0, 1e30), ("top_p", top_p, 1e-30, 1)):
+            if not isinstance(value, (int, float, np.floating)) or not least <= value <= most:
+                raise _refuse("%s: %r is none" % (name, value), "give a number from %g to %g" % (least, most))
+        for name, value, end in (("top_k", top_k, 2**32), ("seed", seed, 2**64)):
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < end:
+                raise _refuse("%s: %r is none" % (name, value), "give a whole number from 0")
         context, classes, _ = self._call(self._instance.begin_text)
         if len(ids) + tokens > context + 1:
             raise _refuse("%d tokens and %d more are beyond the context of %d" % (len(ids), tokens, context), "give fewer")
@@ -496,7 +583,11 @@ class Run:
         return self._call(self._instance.digest).hex()
 
     def save(self, path: Union[str, os.PathLike]) -> None:
-        """Writes a checkpoint as `firn train --checkpoint` does; the file is replaced as a whole."""
+        """Writes a checkpoint as `firn train --checkpoint` does; the file is replaced as a whole. `firn train --resume` then
+        takes the same data only, as files that numpy.save wrote of the arrays."""
+        if self._arrays:
+            found = _data_hash(self._origins, self._arrays, bool(self.info["window"]))
+            self._call(self._instance.set_data_hash, found)
         self._call(self._instance.save, _path(path))
 
     def load(self, path: Union[str, os.PathLike]) -> None:
