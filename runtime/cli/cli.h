@@ -481,20 +481,27 @@ int cli_evaluate(cli_session *session);
 
 #define CLI_NO_END UINT64_MAX
 
+enum { CLI_PROGRESS_PART = 96 }; /* more bytes than one part of a line has */
+
 typedef struct cli_progress {
-    bool quiet, terminal, open; /* open: the current line on the terminal has no newline yet */
-    uint64_t first, last;       /* steps done before this call and after its last step, or CLI_NO_END */
-    double units;               /* tokens or samples in one step */
+    bool quiet, terminal, open;           /* open: the current line on the terminal has no newline yet */
+    uint64_t first, last;                 /* steps done before this call and after its last step, or CLI_NO_END */
+    uint64_t end;                         /* steps of the whole run; 0: it has no end */
+    uint64_t step_samples, epoch_samples; /* epoch_samples 0: not known */
+    double units;                         /* tokens or samples in one step */
     const char *unit;
-    double started, shown;
-    uint64_t line_every; /* steps between plain lines */
-    char evaluated[96];  /* the value of the last evaluation, for the end of a line; "": none yet */
+    double started, shown;                                      /* shown: when the last line was */
+    uint64_t line_every;                                        /* steps between plain lines */
+    uint64_t lines;                                             /* that were shown */
+    char evaluated[CLI_PROGRESS_PART], best[CLI_PROGRESS_PART]; /* of the last evaluation; "": none yet */
 } cli_progress;
 
 /* Seconds of a monotonic clock. */
 double cli_seconds(void);
 void cli_progress_begin(cli_progress *progress, const cli_session *session, uint64_t first, uint64_t last);
 void cli_progress_step(cli_progress *progress, const firn_step_report *report);
+/* Takes the value of an evaluation, and the best so far with its step (0: there is none), for the lines that follow. */
+void cli_progress_evaluated(cli_progress *progress, const char *name, float value, float best, uint64_t best_step);
 /* Ends an open line so that a message can follow on a new one. */
 void cli_progress_end(cli_progress *progress);
 

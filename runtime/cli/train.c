@@ -188,7 +188,7 @@ static void show_evaluation(run *run, uint64_t step) {
     char text[1000] = "";
     if (run->session.options->quiet)
         return;
-    snprintf(run->progress.evaluated, sizeof run->progress.evaluated, "  eval %s %.5g", by->name, (double)by->value);
+    cli_progress_evaluated(&run->progress, by->name, by->value, run->best.best.value, run->best.best.step);
     for (uint32_t i = 0; i < validation->metric_count; i++) {
         const size_t length = strlen(text);
         snprintf(text + length, sizeof text - length, "%s%s %.9g", i == 0 ? "" : ", ", validation->metrics[i].name,
@@ -510,6 +510,9 @@ static int train(run *run) {
     cli_validation_note(&run->validation);
     note_begin(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
+    if (run->history.count != 0)
+        cli_progress_evaluated(&run->progress, run->history.name, run->history.list[run->history.count - 1].value,
+                               run->best.best.value, run->best.best.step);
     uint64_t step = run->first;
     if (run->session.report.save_initial && !run->session.options->resume && step < run->last)
         status = save(run, step, next_save(run, step));

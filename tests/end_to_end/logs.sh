@@ -120,7 +120,7 @@ for row in csv.DictReader(open("whole.table")):
 assert events == expected, sorted(set(events.items()) ^ set(expected.items()))[:5]
 end
 theirs=
-if python3 -c 'import tensorboard' 2>dd; then
+if python3 -c 'import tensorboard' 2>found; then
     theirs=python3
 elif [ -x "${FIRN_TENSORBOARD:-}" ]; then
     theirs=$FIRN_TENSORBOARD
