@@ -200,7 +200,7 @@ static void tell_no_key(const char *file, const firnc_bytes *bytes) {
     const firn_key_text text = firn_key_text_of(bytes->data, bytes->count, is_private);
     firnc_say(
         "firnc: %s: holds %s%s, which Firn takes as no key: it takes P-256, public in PEM or secret in PEM or DER "
-        "without a password, and the %d bytes of a --device-key; %s",
+        "without a password, and the %d bytes of firn train --device-key; %s",
         file, text.form, text.of, DEVICE_KEY_BYTES, text.remedy);
 }
 

@@ -13,7 +13,7 @@ expect "a plan" 0 "" "$FIRNC" compile compiler/recipes/table.yaml --mode train -
     --set $loader.held_out_per_mille=100 --set $loader.batch_size=10 --set $loader.normalise=null \
     --set $loader.normalise_targets=null --set $loader.label_type=int32 --set trainer.init.model.loss=cross_entropy \
     --set trainer.init.model.input_size=2 --set trainer.init.model.output_size=2 --set trainer.validate.metric=accuracy
-expect "its hashes" 0 "" "$FIRNC" inspect "$folder/plan"
+expect "its hashes" 0 "" "$FIRNC" inspect "$folder/plan" --all
 cp "$folder/out" "$folder/inspected"
 expect "a run" 0 "" "$FIRN" train "$folder/plan" --pub "$folder/mine.pub.pem" --data "$folder/t.csv" --target-column species \
     --steps 7 --checkpoint "$folder/run.ckpt"
