@@ -572,6 +572,48 @@ TEST(schedules_go_by_tags) {
     assert_true(value_of(r, "learning_rate", 0) == 0.5F); /* lr, for parameters without a schedule */
 }
 
+TEST(schedules_have_an_end) {
+    static const struct {
+        const char *lines;
+        uint64_t end;
+    } rows[] = {
+        {"ConstantLR: {learning_rate: 1}", 0},
+        {"ExponentialLR: {initial_learning_rate: 1, decay_rate: 0.5, total_iters: 9}", 0},
+        {"StepLR: {initial_learning_rate: 1, step_size: 30, gamma: 0.5}", 0},
+        {"LinearLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 30}", 30},
+        {"LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 30}", 30},
+        {"LinearLR: {initial_learning_rate: 1, end_learning_rate: 1, total_iters: 30}", 0},
+        {"CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 20}", 20},
+        {"PolynomialLR: {initial_learning_rate: 1, end_learning_rate: 0.5, total_iters: 25}", 25},
+        {"OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 100}", 100},
+        {"MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [50, 70]}", 71},
+        {"PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [40]}", 41},
+        {"SequentialLR: {schedulers: [{ConstantLR: {learning_rate: 1, total_iters: 10}}, {ConstantLR: "
+         "{learning_rate: 2}}]}",
+         10},
+        {"SequentialLR: {schedulers: [{LinearLR: {initial_learning_rate: 1, end_learning_rate: 0.5, total_iters: 10}}, "
+         "{LinearLR: {initial_learning_rate: 0.5, end_learning_rate: 0, total_iters: 15}}]}",
+         25},
+        {"ChainedLR: {schedulers: [{LinearLR: {initial_learning_rate: 1, end_learning_rate: 0.5, total_iters: 40}}, "
+         "{LinearLR: {initial_learning_rate: 1, end_learning_rate: 0.5, total_iters: 35}}]}",
+         40},
+        {"LinearLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 30}\n      - LinearWD: {initial_val: "
+         "1, "
+         "end_val: 0, total_iters: 45}",
+         45},
+        {"LinearLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 45}\n      - LinearWD: {initial_val: "
+         "1, "
+         "end_val: 0, total_iters: 30}",
+         45},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const firnc_recipe *r = accepted(with_schedule(firnc_format("      - %s\n", rows[i].lines)), FIRNC_TRAIN);
+        const uint64_t end = firnc_job_schedule_end(&r->job);
+        if (end != rows[i].end)
+            fail_msg("%s ends at step %llu", rows[i].lines, (unsigned long long)end);
+    }
+}
+
 /* --- the cases of recipe.cases --------------------------------------------------------------------------------- */
 
 /* Ends a text at a word and returns what stands behind the word; NULL if the text does not have it. */
