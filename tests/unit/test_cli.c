@@ -140,6 +140,46 @@ TEST(exit_codes_follow_the_range) {
 }
 
 /* The last step in the log must be that of the checkpoint or a later one. */
+TEST(only_utf8_is_utf8) {
+    static const char *const good[] = {"", "a\x7f", "\xc2\x80\xdf\xbf",
+                                       "\xe0\xa0\x80\xe1\x80\x80\xec\xbf\xbf\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf",
+                                       "\xf0\x90\x80\x80\xf1\x80\x80\x80\xf3\xbf\xbf\xbf\xf4\x8f\xbf\xbf"};
+    static const char *const bad[] = {
+        "\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+        "\xff", "\xc2",     "\xe1\x80",     "\xf1\x80\x80", "\xe1\x80\x7f",     "\xf1\x80\xc0\x80", "\xf1\x80\x80\xc0"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_true(cli_is_utf8(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (cli_is_utf8(bad[i]) || cli_is_utf8(firnc_format("a%sb", bad[i])))
+            fail_msg("row %u", (unsigned)i);
+}
+
+/* Whatever a file is, it is closed again. */
+TEST(a_file_that_is_no_record_is_closed) {
+    static const char *const texts[] = {"", "no checkpoint of firn, and longer than the first of its bytes"};
+    static const int statuses[] = {CLI_OK, CLI_REFUSED};
+    for (size_t i = 0; i < 2; i++) {
+        cli_record record;
+        int error = FIRN_OK;
+        char said[1000];
+        FILE *file = fopen(path, "wb");
+        assert_non_null(file);
+        fputs(texts[i], file);
+        assert_int_equal(fclose(file), 0);
+        support_capture_begin(STDERR_FILENO);
+        const int before = dup(STDOUT_FILENO);
+        close(before);
+        const int read = cli_record_read(&record, path, NULL, &error), refused = cli_record_refuse(path);
+        const int after = dup(STDOUT_FILENO);
+        close(after);
+        (void)support_capture_end(said, sizeof said);
+        assert_true(read == statuses[i] && refused == statuses[i]);
+        assert_int_equal(error, i == 0 ? FIRN_ERROR_CHECKPOINT_DAMAGED : FIRN_OK);
+        assert_int_equal(after, before);
+        cli_record_unload(&record);
+    }
+}
+
 TEST(a_log_with_a_gap_is_refused) {
     const firn_step_report reports[] = {{.global_step = 1}, {.global_step = 2}};
     log_of(reports, 2, FIRN_OK);

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <mbedtls/sha256.h>
+#include <zlib.h>
 
+#include "plan/bytes.h"
 #include "plan/ops.h"
+#include "runtime/targets/host/cells.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_capture.h"
 #include "tests/unit/support_test.h"
@@ -355,6 +358,92 @@ TEST(reads_idx_of_every_type) {
             assert_false(open_as(elements[e], 2, true));
             firn_host_data_close(&data);
         }
+}
+
+/* Writes an archive of one array, "x.npy" of two bytes 7 and 9, whose entry in the directory has a zip64 field with the
+ * array's size; then stores `value`, little-endian, into `width` bytes of the entry. */
+static void write_archive(uint32_t at, uint32_t width, uint32_t value) {
+    static const char name[] = "x.npy",
+                      npy[] = "\x93NUMPY\1\0\x38\0{'descr': '|u1', 'fortran_order': False, 'shape': (2,)}\n\7\11";
+    enum { LOCAL = 30, NAME = 5, NPY = sizeof npy - 1, ENTRY = 46, FIELD = 12, END = 22 };
+    uint8_t bytes[LOCAL + NAME + NPY + ENTRY + NAME + FIELD + END] = {'P', 'K', 3, 4},
+                                                              *entry = bytes + LOCAL + NAME + NPY;
+    uint8_t *end = entry + ENTRY + NAME + FIELD;
+    const uint32_t crc = (uint32_t)crc32(0, (const uint8_t *)npy, NPY);
+    bytes[26] = NAME;
+    memcpy(bytes + LOCAL, name, NAME);
+    memcpy(bytes + LOCAL + NAME, npy, NPY);
+    memcpy(entry, (const uint8_t[]){'P', 'K', 1, 2}, 4);
+    firn_store32(entry + 16, crc);
+    entry[20] = entry[24] = NPY;
+    entry[28] = NAME;
+    entry[30] = FIELD;
+    memcpy(entry + ENTRY, name, NAME);
+    memcpy(entry + ENTRY + NAME, (const uint8_t[]){1, 0, 8, 0, NPY}, 5);
+    memcpy(end, (const uint8_t[]){'P', 'K', 5, 6}, 4);
+    end[8] = end[10] = 1;
+    end[12] = ENTRY + NAME + FIELD;
+    end[16] = LOCAL + NAME + NPY;
+    for (uint32_t i = 0; i < width; i++)
+        entry[at + i] = (uint8_t)(value >> 8 * i);
+    write_bytes(bytes, sizeof bytes, NULL, 0);
+}
+
+/* An entry of an archive's directory that contradicts itself is refused, and none is read twice. */
+TEST(refuses_damaged_archives) {
+    static const struct {
+        uint32_t at, width, value;
+        bool good;
+    } rows[] = {
+        {0, 0, 0, true},           {0, 1, 'p', false},  {28, 2, 400, false},        {30, 2, 400, false},
+        {32, 2, 400, false},       {42, 4, 1, false},   {53, 2, 9, false},          {30, 2, 11, false},
+        {24, 4, UINT32_MAX, true}, {20, 4, 500, false}, {42, 4, UINT32_MAX, false},
+    };
+    static const double values[] = {7, 9};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        write_archive(rows[i].at, rows[i].width, rows[i].value);
+        if (open_as(FIRN_UINT8, 1, true) != rows[i].good)
+            fail_msg("%lu at %lu: %s", (unsigned long)rows[i].value, (unsigned long)rows[i].at, said);
+        if (rows[i].good)
+            expect_values(FIRN_UINT8, values, 2);
+        else
+            assert_non_null(strstr(said, ": is a zip file that was cut or is damaged; get it again\n"));
+        firn_host_data_close(&data);
+    }
+}
+
+/* Reads the cells of a text that is cut, with a byte behind it; writes each, what ends it, and the fault. */
+static void read_cells(const char *text, size_t count, char behind, char *cells, size_t size) {
+    uint8_t bytes[64];
+    firn_host_cells at;
+    size_t length = 0;
+    bool last, good = true;
+    assert_true(count < sizeof bytes && size > 0);
+    memcpy(bytes, text, count);
+    memset(bytes + count, behind, sizeof bytes - count);
+    firn_host_cells_begin(&at, bytes, count);
+    cells[0] = 0;
+    while (good && !firn_host_cells_over(&at)) {
+        good = firn_host_cells_next(&at, &last);
+        length += (size_t)snprintf(cells + length, size - length, "%s%s", good ? at.text : at.fault, last ? "|" : ",");
+        assert_true(length < size);
+    }
+    firn_host_cells_free(&at);
+}
+
+TEST(reads_no_byte_behind_a_table) {
+    static const char text[] = "a,\"b \"\"\r\n\" ,1\r\n,\" 2 \"\r\n", behind[] = "\r\n,\" 1";
+    (void)state;
+    for (size_t count = 0; count < sizeof text; count++) {
+        char first[300], other[300];
+        read_cells(text, count, 'x', first, sizeof first);
+        for (size_t i = 0; i < sizeof behind; i++) { /* the last is a byte of 0 */
+            read_cells(text, count, behind[i], other, sizeof other);
+            if (strcmp(first, other) != 0)
+                fail_msg("%lu bytes and %d behind them: %s, not %s", (unsigned long)count, behind[i], other, first);
+        }
+    }
 }
 
 /* The hash of numbers that are converted is that of what they become, with type and extents; of others it stays that
