@@ -49,6 +49,7 @@ save("zeros", np.where(present, labels, 0).astype(np.int32))
 save("weights", present.astype(np.float32))
 save("above", np.where(present, labels, 5))
 save("minus", np.where(present, labels, -1))
+save("none", np.full(labels.shape, -100, np.int32))
 table = ["a,b,c,d,e,f,label"] + [",".join([*(repr(float(v)) for v in row), str(y)]) for row, y in zip(x, labels)]
 (folder / "table.csv").write_text("\n".join(table) + "\n")
 # rows of a language model with masked tokens: 8 records of 16 tokens
@@ -213,6 +214,11 @@ train blocks blocks --data "$folder/tokens.npy" --labels "$folder/masked.npy"
 same blocks masked
 train unmasked masked --data "$folder/tokens.npy" --labels "$folder/tokens.npy"
 ! cmp -s "$folder/unmasked.digest" "$folder/masked.digest" || fail "the labels of -100 count"
+
+# --- no label at all ---
+
+expect "labels of -100 alone" 1 "(NO_ROWS): in step 1 each row has the label -100, which is ignored (ignore_index); " \
+    "$FIRN" train "$folder/ignored" --pub "$PUB" --quiet $records --labels "$folder/none.npy" --steps 2
 
 # --- what is refused ---
 
