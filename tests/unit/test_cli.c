@@ -1,6 +1,7 @@
 /* Tests the log of firn with a JSON parser, for unusual numbers and names, the exit codes, which files a command may
  * write, and which outputs it predicts; and of firn and firnc, by their tables, every option that is repeated. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +178,55 @@ TEST(a_file_that_is_no_record_is_closed) {
         assert_int_equal(error, i == 0 ? FIRN_ERROR_CHECKPOINT_DAMAGED : FIRN_OK);
         assert_int_equal(after, before);
         cli_record_unload(&record);
+    }
+}
+
+/* Writes 5000 records of two numbers, all 1 but for two of them. */
+static void write_numbers(float first, float last) {
+    enum { NUMBERS = 10000, LAST = 9001 };
+    static float numbers[NUMBERS];
+    static const char head[] = "\x93NUMPY\1\0\x3d\0{'descr': '<f4', 'fortran_order': False, 'shape': (5000, 2)}\n";
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (size_t i = 0; i < NUMBERS; i++)
+        numbers[i] = i == 0 ? first : i == LAST ? last : 1;
+    assert_int_equal(fwrite(head, 1, sizeof head - 1, file), sizeof head - 1);
+    assert_int_equal(fwrite(numbers, sizeof *numbers, NUMBERS, file), NUMBERS);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A step is searched as far as its reads go, and neither what an earlier step has read nor what none has. */
+TEST(the_reads_of_a_step_are_searched) {
+    static const struct {
+        float first, last;
+        const char *said;
+    } rows[] = {
+        {NAN, NAN, "step 7 reads record 4500, counted from 0, whose element 1 is NaN; saved: "},
+        {INFINITY, -INFINITY, "step 7 reads record 4500, counted from 0, whose element 1 is infinity; saved: "},
+        {NAN, 20000,
+         "in step 7; saved; the data of this step hold no NaN or infinity; the largest value of its data is 2e+04, in "
+         "record 4500 of "},
+        {30000, -20000,
+         "in step 7; saved; the data of this step hold no NaN or infinity; the largest value of its data is 2e+04, in "
+         "record 4500 of "},
+        {30000, 10000, "in step 7; saved; the data of this step hold no NaN or infinity: try a lower learning rate"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        static cli_session session;
+        const cli_options options = {.file = path};
+        const firn_host_wanted wanted = {
+            .records = true, .stream_count = 1, .streams = {{.element = FIRN_FLOAT32, .record_elements = 2}}};
+        const char *paths[] = {path};
+        cli_read list[] = {{0, 2, 9998}, {0, 0, 2}}; /* the second is of an earlier step */
+        char text[1000];
+        write_numbers(rows[i].first, rows[i].last);
+        session = (cli_session){.options = &options, .numbers = {.now = {list, 1, 2}, .step = 7}};
+        assert_true(firn_host_data_open(&session.data, &wanted, paths, 1, NULL, NULL));
+        const char *file = cli_say_not_finite(&session, "; saved", text, sizeof text);
+        if (strncmp(text, rows[i].said, strlen(rows[i].said)) != 0)
+            fail_msg("row %u: %s", (unsigned)i, text);
+        assert_string_equal(file, path);
+        firn_host_data_close(&session.data);
     }
 }
 
