@@ -364,6 +364,10 @@ scans('/most.jpg', 200)
 png('/large.png', 24, 20, bytes(20 * 73))
 png('/huge.png', 16384, 16384, bytes(100))
 png('/vast.png', 2**19, 2**19, bytes(100))
+grey = bytearray(open('tests/fuzz/corpus/images/grey.jpg', 'rb').read())
+at = grey.index(b'\xff\xc0') + 5 # of the rows and columns in the frame
+grey[at:at + 4] = struct.pack('>HH', 40000, 50000)
+open(sys.argv[1] + '/broad.jpg', 'wb').write(grey)
 end
 fresh grey.png
 cp "$folder/large.png" "$folder/x"
@@ -378,6 +382,9 @@ for size in "huge:a PNG image that was cut: 16384 x 16384 pixels cannot be in" "
     cp "$folder/${size%%:*}.png" "$folder/x"
     refuses made "x/${size%%:*}.png: is ${size#*:}"
 done
+fresh grey.png
+cp "$folder/broad.jpg" "$folder/x"
+refuses made "x/broad.jpg: is an image of 50000 x 40000 pixels, and those of 1 to 268435456 pixels are read; save it smaller"
 
 # --- other sizes ----------------------------------------------------------------------------------------------------
 
