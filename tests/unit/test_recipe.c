@@ -10,6 +10,7 @@
 
 #include "compiler/base/text.h"
 #include "compiler/keys/spelling.h"
+#include "compiler/keys/tree.h"
 #include "compiler/models/gpt2.h"
 #include "compiler/models/mlp.h"
 #include "compiler/models/transformer.h"
@@ -1260,6 +1261,42 @@ TEST(a_setting_must_name_a_key) {
     refused_set("trainer.init.seed=[1", ": --set trainer.init.seed: ", "not YAML");
     refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one optimizer only");
     refused_set("trainer.init.model.vocab_size=-1", ": --set trainer.init.model.vocab_size: ", "negative");
+}
+
+/* What is written is what a person would write, and is read as the same tree. */
+TEST(a_tree_is_written_in_blocks) {
+    static const char head[] = "# of a test\n",
+                      text[] = "trainer:\n"
+                               "  a: 1\n"
+                               "  'b c':\n"
+                               "  - x: [1, 2]\n"
+                               "    y: \"1\"\n"
+                               "  - {}\n"
+                               "  d:\n",
+                      written[] = "# of a test\n"
+                                  "trainer:\n"
+                                  "  a: 1\n"
+                                  "  b c:\n"
+                                  "  - x:\n"
+                                  "    - 1\n"
+                                  "    - 2\n"
+                                  "    y: \"1\"\n"
+                                  "  - {}\n"
+                                  "  d: null\n";
+    const char *copy = firnc_format("%s-copy", file_name);
+    char read[1000];
+    for (int again = 0; again < 2; again++) {
+        FILE *file = fopen(file_name, "w");
+        assert_non_null(file);
+        assert_true(fputs(again ? read : text, file) >= 0 && fclose(file) == 0);
+        const firnc_tree *tree = firnc_tree_read(file_name, "a tree", "it begins with trainer");
+        assert_true(tree != NULL && firnc_tree_write(tree, head, copy));
+        file = fopen(copy, "r");
+        assert_non_null(file);
+        read[fread(read, 1, sizeof read - 1, file)] = 0;
+        assert_true(fclose(file) == 0 && unlink(copy) == 0);
+        assert_string_equal(read, written);
+    }
 }
 
 TEST(an_unreadable_file_is_told) {
