@@ -377,9 +377,8 @@ bool firnc_write_payload_again(const firnc_compilation *compilation, firnc_paylo
     if (flatbuffers == NULL && errno == ENOMEM)
         firnc_out_of_memory(0);
     if (flatbuffers == NULL)
-        return firnc_fail(
-            compilation,
-            "the model exceeds a limit of a plan: 65,536 tensors or ops, 64 inputs, names of 200 bytes, 2 GiB");
+        return firnc_fail(compilation, "the model exceeds a limit of a plan: 65,536 tensors or ops, 64 inputs, names "
+                                       "of 200 bytes, 2 GiB; use fewer or smaller layers");
     firnc_hold(free, flatbuffers);
     payload->flatbuffers_bytes = bytes;
     payload->tensors = w.values;

@@ -68,7 +68,7 @@ bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *
     const char *word = "whole number";
     uint8_t kind = WHOLE;
     if (find(node->proto->attribute, number, own->name) != NULL)
-        return firnc_onnx_fail(im, "has the attribute %s twice", own->name);
+        return firnc_onnx_fail(im, "has the attribute %s twice; leave one out", own->name);
     const FirncOnnx__Attribute *attribute = firnc_onnx_attribute(node, own->name);
     if (attribute == NULL && node->scope->function == NULL)
         return firnc_onnx_fail(im, "its attribute %s stands for one of a function, and it is in none", own->name);
@@ -80,7 +80,8 @@ bool firnc_onnx_check_attribute(firnc_onnx_importer *im, const firnc_onnx_node *
     if (attribute != NULL && !is_of_kind(attribute, kind))
         return firnc_onnx_fail(im, "its attribute %s is no %s", own->name, word);
     return attribute == NULL || attribute->n_ints <= UINT16_MAX || strcmp(own->name, "value_ints") == 0 ||
-           firnc_onnx_fail(im, "its attribute %s has more than %d numbers", own->name, UINT16_MAX);
+           firnc_onnx_fail(im, "its attribute %s has more than %d numbers; write the node with fewer", own->name,
+                           UINT16_MAX);
 }
 
 const FirncOnnx__Graph *firnc_onnx_graph(const firnc_onnx_node *node, const char *name) {
@@ -144,7 +145,7 @@ bool firnc_onnx_list(firnc_onnx_importer *im, const firnc_onnx_node *node, uint3
     if (value->known == NULL)
         return firnc_onnx_fail(im, "its %s depend on the data; Firn freezes every shape, so make them constants", what);
     if (value->known->wholes == NULL || value->rank > 1 || value->known->count > UINT16_MAX)
-        return firnc_onnx_fail(im, "its %s are no list of whole numbers", what);
+        return firnc_onnx_fail(im, "its %s are no list of whole numbers; make them a constant of int64", what);
     *list = value->known->wholes;
     *count = (uint32_t)value->known->count;
     return true;

@@ -120,7 +120,8 @@ firnc_value firnc_onnx_pad(firnc_onnx_importer *im, firnc_value x, uint8_t axis,
     if (before == 0 && after == 0)
         return x;
     if (before < 0 || after < 0 || before > INT32_MAX || after > INT32_MAX) {
-        firnc_onnx_fail(im, "pads by %lld and %lld elements", (long long)before, (long long)after);
+        firnc_onnx_fail(im, "pads by %lld and %lld elements; 0 to %d are possible", (long long)before, (long long)after,
+                        INT32_MAX);
         return FIRNC_NONE;
     }
     return firnc_onnx_made(im, firnc_pad(im->graph, x, axis, (uint32_t)before, (uint32_t)after, value));

@@ -73,18 +73,23 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
         else if (strcmp(key, "length") == 0)
             good = read_whole(value, &length);
         if (!good)
-            return firnc_onnx_fail(im, "tensor %s: the %s of its data is no number", name, key);
+            return firnc_onnx_fail(im, "tensor %s: the %s of its data is no number; export the model again", name, key);
     }
     if (location == NULL || !is_inside(location))
-        return firnc_onnx_fail(im, "tensor %s: its data is in \"%s\", and only files in the model's folder are read",
+        return firnc_onnx_fail(im,
+                               "tensor %s: its data is in \"%s\", and only files in the model's folder are read; put "
+                               "the file there, and export the model again",
                                name, location == NULL ? "" : location);
     const char *path = find_inside(im->file, location);
     if (path == NULL)
-        return firnc_onnx_fail(im, "tensor %s: its data is in \"%s\", which is no file in the model's folder", name,
-                               location);
+        return firnc_onnx_fail(
+            im,
+            "tensor %s: its data is in \"%s\", which is no file in the model's folder; copy it there, under this name",
+            name, location);
     if (length != bytes)
-        return firnc_onnx_fail(im, "tensor %s: its data has %llu bytes, and its elements take %llu", name,
-                               (unsigned long long)length, (unsigned long long)bytes);
+        return firnc_onnx_fail(im,
+                               "tensor %s: its data has %llu bytes, and its elements take %llu; export the model again",
+                               name, (unsigned long long)length, (unsigned long long)bytes);
     uint64_t size = 0, done = 0;
     const int file = firnc_file_open(path, &size);
     const bool there = file >= 0 && size >= bytes && size - bytes >= offset;
@@ -109,6 +114,8 @@ bool firnc_onnx_read_external(firnc_onnx_importer *im, const FirncOnnx__Tensor *
     if (file >= 0)
         close(file);
     return (there && done == bytes) ||
-           firnc_onnx_fail(im, "tensor %s: its data is not in \"%s\", which is too short or cannot be read", name,
-                           location);
+           firnc_onnx_fail(im,
+                           "tensor %s: its data is not in \"%s\", which is too short or cannot be read; copy that file "
+                           "again, or export the model again",
+                           name, location);
 }

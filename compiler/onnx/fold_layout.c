@@ -182,7 +182,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_expand(firnc_onnx_importer *im, const f
     if (!firnc_onnx_list(im, node, 1, "extents", &list, &count))
         return NULL;
     if (count > FIRN_RANK_MAX) {
-        firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
         return NULL;
     }
     shape.rank = (uint8_t)count;
@@ -274,7 +274,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_range(firnc_onnx_importer *im, const fi
     const double first = firnc_onnx_number(start, 0), step = firnc_onnx_number(delta, 0);
     const double wanted = ceil((firnc_onnx_number(limit, 0) - first) / step);
     if (!(wanted <= (double)FIRNC_ONNX_ELEMENTS_MAX)) {
-        firnc_onnx_fail(im, "makes more than %llu elements", (unsigned long long)FIRNC_ONNX_ELEMENTS_MAX);
+        firnc_onnx_fail(im, "makes more than %llu elements; use a shorter range",
+                        (unsigned long long)FIRNC_ONNX_ELEMENTS_MAX);
         return NULL;
     }
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, start->type, 1, (int64_t[]){wanted > 0 ? (int64_t)wanted : 0});
@@ -294,7 +295,8 @@ const firnc_onnx_tensor *firnc_onnx_fold_constant_of_shape(firnc_onnx_importer *
     if (value == NULL || !firnc_onnx_list(im, node, 0, "extents", &list, &count))
         return NULL;
     if (count > FIRN_RANK_MAX || value->count != 1) {
-        firnc_onnx_fail(im, "makes more than %d dimensions, or of more than one value", FIRN_RANK_MAX);
+        firnc_onnx_fail(im, "makes more than %d dimensions, or of more than one value; write the module with fewer",
+                        FIRN_RANK_MAX);
         return NULL;
     }
     firnc_onnx_tensor *made = firnc_onnx_tensor_new(im, value->type, (uint8_t)count, list);
@@ -361,7 +363,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_window(firnc_onnx_importer *im, const f
     const double size = in[0]->count == 1 ? firnc_onnx_number(in[0], 0) : 0;
     size_t row = 0;
     if (!(size >= 1 && size <= (double)FIRNC_ONNX_ELEMENTS_MAX) || !firnc_onnx_check_cast(im, type)) {
-        firnc_onnx_fail(im, "makes a window of %g elements; at least 1 are there", size);
+        firnc_onnx_fail(im, "makes a window of %g elements; write a size of at least 1", size);
         return NULL;
     }
     while (strcmp(rows[row].op, node->op) != 0)

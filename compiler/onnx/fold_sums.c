@@ -78,7 +78,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_reduce(firnc_onnx_importer *im, const f
         const double none = x->type == FIRNC_ONNX_BOOL ? how->of_no_truths : how->of_none;
         const double number = begun[i] ? sums[i] : none;
         if (!isfinite(number) && made->reals == NULL) {
-            firnc_onnx_fail(im, "has no largest or smallest of no whole numbers");
+            firnc_onnx_fail(im, "takes the largest or the smallest of no elements; give it one");
             return NULL;
         }
         firnc_onnx_put(made, i, strcmp(node->op, "ReduceMean") == 0 ? number / terms : number);
@@ -124,7 +124,7 @@ const firnc_onnx_tensor *firnc_onnx_fold_arg(firnc_onnx_importer *im, const firn
     if (im->failed)
         return NULL;
     if (x->dims[axis] == 0) {
-        firnc_onnx_fail(im, "finds the place of an element in an axis without elements");
+        firnc_onnx_fail(im, "finds the place of an element in an axis without elements; give it one");
         return NULL;
     }
     for (uint8_t i = 0; i < x->rank; i++)

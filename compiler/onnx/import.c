@@ -20,8 +20,8 @@ static bool check_node(firnc_onnx_importer *im, const firnc_onnx_node *node, con
             return false;
     }
     if (node->input_count < op->inputs_min || node->input_count > op->inputs_max)
-        return firnc_onnx_fail(im, "has %u inputs, and takes %u to %u", (unsigned)node->input_count,
-                               (unsigned)op->inputs_min, (unsigned)op->inputs_max);
+        return firnc_onnx_fail(im, "has %u inputs, and takes %u to %u; export the model again",
+                               (unsigned)node->input_count, (unsigned)op->inputs_min, (unsigned)op->inputs_max);
     for (uint32_t i = 0; i < op->inputs_min; i++)
         if (node->inputs[i] == NULL)
             return firnc_onnx_fail(im, "lacks its input %u", (unsigned)i);
@@ -29,8 +29,9 @@ static bool check_node(firnc_onnx_importer *im, const firnc_onnx_node *node, con
         if (node->outputs[i] != NULL)
             return firnc_onnx_fail(im, "gives its output %u, which Firn does not have; leave it out", (unsigned)i);
     if (im->opset < op->since && !im->options->any_opset)
-        return firnc_onnx_fail(im, "came with opset %u, and the file is of opset %lld", (unsigned)op->since,
-                               (long long)im->opset);
+        return firnc_onnx_fail(
+            im, "came with opset %u, and the file is of opset %lld; export the model with opset_version=%u",
+            (unsigned)op->since, (long long)im->opset, (unsigned)op->since);
     return true;
 }
 
@@ -65,7 +66,9 @@ static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, c
     firnc_onnx_scope *reads = firnc_allocate(sizeof *reads), *scope = firnc_allocate(sizeof *scope);
     *scope = (firnc_onnx_scope){.reads = reads, .function = function, .caller = node, .depth = node->scope->depth + 1};
     if (scope->depth > FIRNC_ONNX_DEPTH_MAX)
-        return firnc_onnx_fail(im, "calls functions %d deep or itself", FIRNC_ONNX_DEPTH_MAX);
+        return firnc_onnx_fail(im,
+                               "calls functions %d deep or itself; inline them by onnx.inliner.inline_local_functions",
+                               FIRNC_ONNX_DEPTH_MAX);
     if (node->input_count > function->n_input || node->output_count > function->n_output)
         return firnc_onnx_fail(im, "has more inputs or outputs than its function");
     firnc_onnx_open_scope(scope, function->n_input + firnc_onnx_count_names(function->node, function->n_node));
@@ -82,9 +85,10 @@ static bool run_function(firnc_onnx_importer *im, const firnc_onnx_node *node, c
 /* Counts nodes that get room. False after one message. */
 static bool count_nodes(firnc_onnx_importer *im, uint64_t count) {
     im->nodes_read += count < NODES_MAX ? (uint32_t)count : NODES_MAX;
-    return im->nodes_read <= NODES_MAX ||
-           firnc_onnx_fail(im, "is more than the %d nodes that Firn reads, with those of all steps of loops",
-                           NODES_MAX);
+    return im->nodes_read <= NODES_MAX || firnc_onnx_fail(im,
+                                                          "is more than the %d nodes that Firn reads, with those of "
+                                                          "all steps of loops; export fewer layers, or fewer steps",
+                                                          NODES_MAX);
 }
 
 /* --- branches and loops ------------------------------------------------------------------------------------------- */
@@ -225,7 +229,7 @@ static bool run_loop(firnc_onnx_importer *im, const firnc_onnx_node *node) {
     }
     for (; l.goes_on && (double)l.step < most; l.step++) {
         if (l.step == LOOP_MAX)
-            return firnc_onnx_fail(im, "takes more than %d steps", LOOP_MAX);
+            return firnc_onnx_fail(im, "takes more than %d steps; export the model with fewer", LOOP_MAX);
         if (!run_step(im, node, &l))
             return false;
     }
@@ -314,7 +318,8 @@ static bool fits_a_plan(firnc_onnx_importer *im) {
 static bool bind(firnc_onnx_importer *im, firnc_onnx_scope *scope, firnc_onnx_node *node) {
     const FirncOnnx__Node *proto = node->proto;
     if (proto->n_input > FIRNC_ONNX_OPERANDS_MAX || proto->n_output > FIRNC_ONNX_OPERANDS_MAX)
-        return firnc_onnx_fail(im, "has more than %d inputs or outputs", FIRNC_ONNX_OPERANDS_MAX);
+        return firnc_onnx_fail(im, "has more than %d inputs or outputs; divide it into several nodes",
+                               FIRNC_ONNX_OPERANDS_MAX);
     for (size_t i = 0; i < proto->n_input; i++) {
         const char *name = firnc_onnx_or_empty(proto->input[i]);
         if (name[0] == '\0')

@@ -4,21 +4,29 @@
 
 #include "compiler/onnx/import.h"
 
+/* The mend of a message that has none: a node is not as ONNX defines it, or a size that the recipe gives is wrong. */
+static const char *mend_of_invalid(const firnc_onnx_importer *im) {
+    return firnc_format("; check the file by onnx.checker.check_model(\"%s\", full_check=True) and the sizes in "
+                        "model.dimensions, and export it again",
+                        im->file);
+}
+
 bool firnc_onnx_fail(firnc_onnx_importer *im, const char *format, ...) {
     va_list arguments;
     if (im->failed)
         return false;
     im->failed = true;
     va_start(arguments, format);
-    const char *text = firnc_format_list(format, arguments);
+    const char *text = firnc_format_list(format, arguments),
+               *mend = strstr(format, "; ") == NULL ? mend_of_invalid(im) : "";
     va_end(arguments);
     if (im->node == NULL)
-        firnc_say("firnc: %s: %s", im->file, text);
+        firnc_say("firnc: %s: %s%s", im->file, text, mend);
     else
-        firnc_say("firnc: %s: node %s (%s): %s", im->file,
+        firnc_say("firnc: %s: node %s (%s): %s%s", im->file,
                   im->node->proto->name != NULL && im->node->proto->name[0] != '\0' ? im->node->proto->name
                                                                                     : "without a name",
-                  im->node->op, text);
+                  im->node->op, text, mend);
     return false;
 }
 

@@ -43,7 +43,7 @@ void firnc_onnx_open_scope(firnc_onnx_scope *scope, uint64_t names) {
 bool firnc_onnx_define(firnc_onnx_importer *im, firnc_onnx_scope *scope, const char *name, firnc_onnx_value *value) {
     struct firnc_onnx_entry *entry = entry_of(scope, name);
     if (entry->name != NULL)
-        return firnc_onnx_fail(im, "two values have the name %s; each is made once", name);
+        return firnc_onnx_fail(im, "two values have the name %s; give each a name of its own", name);
     *entry = (struct firnc_onnx_entry){.name = name, .value = value};
     return true;
 }

@@ -195,7 +195,7 @@ bool firnc_onnx_add_initializers(firnc_onnx_importer *im, firnc_onnx_scope *scop
         if (c->tensor == NULL)
             return false;
         if (i == TENSORS_MAX || im->target_count > TENSORS_MAX)
-            return firnc_onnx_fail(im, "has more than %d tensors; Firn reads models of fewer", TENSORS_MAX);
+            return firnc_onnx_fail(im, "has more than %d tensors; export fewer layers", TENSORS_MAX);
         c->origin = firnc_onnx_origin_of(im, c->tensor, c->name);
     }
     for (int folded = 0; folded < 2; folded++)

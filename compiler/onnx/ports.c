@@ -82,7 +82,8 @@ static bool input_shape(firnc_onnx_importer *im, const FirncOnnx__ValueInfo *inf
                                "onnx.helper.make_tensor_value_info",
                                port->name);
     if (type->shape->n_dim > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "input %s has more than %d dimensions", port->name, FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "input %s has more than %d dimensions; give it fewer, and reshape it in the module",
+                               port->name, FIRN_RANK_MAX);
     port->rank = (uint8_t)type->shape->n_dim;
     for (uint8_t i = 0; i < port->rank; i++) {
         const FirncOnnx__Extent *extent = type->shape->dim[i];
@@ -107,8 +108,9 @@ static bool fill(firnc_onnx_importer *im, const firnc_onnx_port *port, double nu
     const firnc_onnx_tensor *one =
         firnc_onnx_tensor_cast(im, firnc_onnx_tensor_scalar(im, FIRNC_ONNX_DOUBLE, number), port->type);
     if (!firnc_onnx_is_real(port->type) && one != NULL && firnc_onnx_number(one, 0) != number)
-        return firnc_onnx_fail(im, "input %s is of the type %s, which does not have %g", port->name,
-                               firnc_onnx_type_word(port->type), number);
+        return firnc_onnx_fail(
+            im, "input %s is of the type %s, which does not have %g; write a whole number into model.inputs",
+            port->name, firnc_onnx_type_word(port->type), number);
     for (uint8_t i = 0; i < port->rank; i++)
         dims[i] = port->dims[i];
     firnc_onnx_tensor *tensor = firnc_onnx_tensor_new(im, port->type, port->rank, dims);
@@ -125,12 +127,17 @@ static bool add_bare_input(firnc_onnx_importer *im, uint32_t stream, firnc_onnx_
     for (uint8_t i = 0; i < port->rank; i++) {
         dims[i] = port->dims[i];
         if (port->dims[i] > FIRNC_ONNX_ELEMENTS_MAX / count)
-            return firnc_onnx_fail(im, "input %s has too many elements", port->name);
+            return firnc_onnx_fail(
+                im, "input %s has more elements than a plan holds; write smaller extents into model.dimensions",
+                port->name);
         count *= port->dims[i];
     }
     const firnc_input_options options = {.stream = (uint8_t)stream, .element = FIRN_FLOAT32};
     if (!firnc_is_name(port->name))
-        return firnc_onnx_fail(im, "an input has a name that is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+        return firnc_onnx_fail(im,
+                               "an input has a name that is not of 1 to %d printable ASCII characters; name it by "
+                               "input_names of torch.onnx.export",
+                               FIRNC_NAME_MAX);
     port->value = firnc_input(im->graph, port->name, FIRN_FLOAT32, 2, (uint32_t[]){1, (uint32_t)count}, options);
     firnc_onnx_set(im, value, firnc_onnx_reshape(im, port->value, port->rank, dims), port->type, port->rank);
     return !im->failed;
@@ -176,11 +183,12 @@ bool firnc_onnx_add_inputs(firnc_onnx_importer *im, firnc_onnx_scope *scope, fir
         const char *name = firnc_onnx_or_empty(graph->input[i]->name);
         for (size_t j = 0; j < i && j < FIRNC_ONNX_IO_MAX; j++)
             if (strcmp(firnc_onnx_or_empty(graph->input[j]->name), name) == 0 && firnc_onnx_find(scope, name) != NULL)
-                return firnc_onnx_fail(im, "has two inputs with the name %s", name);
+                return firnc_onnx_fail(
+                    im, "has two inputs with the name %s; name them by input_names of torch.onnx.export", name);
         if (firnc_onnx_find(scope, name) != NULL)
             continue; /* a tensor of the file that is listed among the inputs */
         if (model->input_count == FIRNC_ONNX_IO_MAX)
-            return firnc_onnx_fail(im, "has more than %d inputs", FIRNC_ONNX_IO_MAX);
+            return firnc_onnx_fail(im, "has more than %d inputs; join some of them", FIRNC_ONNX_IO_MAX);
         firnc_onnx_port *port = &model->inputs[model->input_count++];
         firnc_onnx_value *value = firnc_onnx_value_new(name);
         *port = (firnc_onnx_port){.name = name, .value = FIRNC_NONE};
@@ -217,7 +225,10 @@ static firnc_value named_row(firnc_onnx_importer *im, firnc_value y, const char 
     if (im->graph->values[y].producer == FIRNC_NONE)
         y = firnc_onnx_made(im, firnc_affine(im->graph, y, 1, -0.0F));
     if (!firnc_is_name(name)) {
-        firnc_onnx_fail(im, "an output has a name that is not of 1 to %d printable characters", FIRNC_NAME_MAX);
+        firnc_onnx_fail(im,
+                        "an output has a name that is not of 1 to %d printable ASCII characters; name it by "
+                        "output_names of torch.onnx.export",
+                        FIRNC_NAME_MAX);
         return FIRNC_NONE;
     }
     firnc_name_value(im->graph, name, y);

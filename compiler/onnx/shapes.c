@@ -27,15 +27,17 @@ bool firnc_onnx_reshaped(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     if (!firnc_onnx_list(im, node, 1, "extents", &list, &count))
         return false;
     if (count > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
     *rank = (uint8_t)count;
     for (uint8_t i = 0; i < *rank; i++) {
         dims[i] = list[i] == 0 && copies_zeros && i < x->rank ? x->dims[i] : list[i];
         if (dims[i] == -1 && rest < 0)
             rest = i;
         else if (dims[i] < 0 || (dims[i] > 0 && left % dims[i] != 0))
-            return firnc_onnx_fail(im, "cannot give %lld elements the extent %lld", (long long)elements,
-                                   (long long)dims[i]);
+            return firnc_onnx_fail(im,
+                                   "cannot give %lld elements the extent %lld; export the model with a first extent "
+                                   "that is open, or write the micro_batch_size that the file has",
+                                   (long long)elements, (long long)dims[i]);
         else if (dims[i] == 0)
             none = true;
         else
@@ -46,7 +48,8 @@ bool firnc_onnx_reshaped(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     none = none || (rest >= 0 && dims[rest] == 0);
     if (elements == 0 ? none : !none && (rest >= 0 || left == 1))
         return true;
-    return firnc_onnx_fail(im, "has other extents than its operand has elements for");
+    return firnc_onnx_fail(im, "has other extents than its operand has elements for; export the model with a first "
+                               "extent that is open, or write the micro_batch_size that the file has");
 }
 
 bool firnc_onnx_squeezed(firnc_onnx_importer *im, const firnc_onnx_node *node, uint8_t *wide, uint32_t *ones) {
@@ -60,7 +63,7 @@ bool firnc_onnx_squeezed(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     const bool all = drops && count == FIRNC_NONE;
     count = count == FIRNC_NONE ? 0 : count;
     if (!drops && x->rank + count > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
     *wide = (uint8_t)(drops ? x->rank : x->rank + count);
     for (uint8_t i = 0; all && i < x->rank; i++)
         *ones |= x->dims[i] == 1 ? UINT32_C(1) << i : 0;
@@ -131,7 +134,7 @@ bool firnc_onnx_sliced(firnc_onnx_importer *im, const firnc_onnx_node *node, int
         const uint8_t axis = firnc_onnx_axis(im, axes == NULL ? i : axes[i], x->rank);
         step[axis] = steps == NULL ? 1 : steps[i];
         if (step[axis] == 0 || step[axis] < -INT32_MAX)
-            return firnc_onnx_fail(im, "has a step of %lld", (long long)step[axis]);
+            return firnc_onnx_fail(im, "has a step of %lld; write one other than 0", (long long)step[axis]);
         step[axis] = step[axis] > INT32_MAX ? INT32_MAX : step[axis];
         bounds(starts[i], ends[i], step[axis], x->dims[axis], &first[axis], &counts[axis]);
     }
@@ -211,7 +214,7 @@ bool firnc_onnx_gathered(firnc_onnx_importer *im, const firnc_onnx_node *node, u
     if (im->failed)
         return false;
     if (x->rank + ids->rank > FIRN_RANK_MAX + 1)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
     *rank = (uint8_t)(x->rank + ids->rank - 1);
     for (uint8_t i = 0; i < *rank; i++)
         dims[i] = i < *axis ? x->dims[i] : i < *axis + ids->rank ? ids->dims[i - *axis] : x->dims[i - ids->rank + 1];
@@ -234,7 +237,7 @@ bool firnc_onnx_gathered_nd(firnc_onnx_importer *im, const firnc_onnx_node *node
             return firnc_onnx_fail(im, "has indices for %lld of the %lld elements of its axis %u",
                                    (long long)ids->dims[i], (long long)x->dims[i], (unsigned)i);
     if (ids->rank - 1 + x->rank - batch - each > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
     *shared = (uint8_t)batch;
     *named = (uint8_t)each;
     *rank = 0;

@@ -88,7 +88,7 @@ static firnc_onnx_tensor *make(uint8_t type, uint8_t rank, const int64_t *dims, 
 
 bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements) {
     if (elements > FIRNC_ONNX_ELEMENTS_MAX || im->elements > FIRNC_ONNX_ELEMENTS_MAX - elements)
-        return firnc_onnx_fail(im, "makes constants of more than %llu elements in all",
+        return firnc_onnx_fail(im, "makes constants of more than %llu elements in all; use smaller ones",
                                (unsigned long long)FIRNC_ONNX_ELEMENTS_MAX);
     im->elements += elements;
     return true;
@@ -97,7 +97,7 @@ bool firnc_onnx_take_room(firnc_onnx_importer *im, uint64_t elements) {
 firnc_onnx_tensor *firnc_onnx_tensor_new(firnc_onnx_importer *im, uint8_t type, uint8_t rank, const int64_t *dims) {
     uint64_t count;
     if (!count_elements(rank, dims, FIRNC_ONNX_ELEMENTS_MAX, &count)) {
-        firnc_onnx_fail(im, "makes a tensor of a negative extent or of more than %llu elements",
+        firnc_onnx_fail(im, "makes a tensor of a negative extent or of more than %llu elements; use a smaller one",
                         (unsigned long long)FIRNC_ONNX_ELEMENTS_MAX);
         return NULL;
     }
@@ -317,8 +317,10 @@ const firnc_onnx_tensor *firnc_onnx_tensor_read(firnc_onnx_importer *im, const F
     const uint8_t width = types[from->data_type].bytes;
     uint64_t count;
     if (from->n_dims > FIRN_RANK_MAX || !count_elements((uint8_t)from->n_dims, from->dims, FILE_ELEMENTS_MAX, &count)) {
-        firnc_onnx_fail(im, "tensor %s has more than %d dimensions, a negative extent or too many elements", name,
-                        FIRN_RANK_MAX);
+        firnc_onnx_fail(im,
+                        "tensor %s has more than %d dimensions, a negative extent or too many elements; store it by "
+                        "smaller tensors",
+                        name, FIRN_RANK_MAX);
         return NULL;
     }
     const bool external = from->has_data_location && from->data_location == 1;

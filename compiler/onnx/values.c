@@ -87,8 +87,8 @@ void firnc_onnx_set_ordered(firnc_onnx_importer *im, firnc_onnx_value *to, firnc
         return;
     const firn_shape *shape = firnc_onnx_shape(im, value);
     if (shape->rank != (rank == 0 ? 1 : rank)) {
-        firnc_onnx_fail(im, "has operands that give it %u dimensions, and it has %u", (unsigned)shape->rank,
-                        (unsigned)rank);
+        firnc_onnx_fail(im, "has operands that give it %u dimensions, and it has %u; export the model again",
+                        (unsigned)shape->rank, (unsigned)rank);
         return;
     }
     to->value = value;
@@ -207,8 +207,8 @@ firnc_value firnc_onnx_parameter_value(firnc_onnx_importer *im, firnc_onnx_param
         memcpy(parameter->order, order, tensor->rank);
     const firnc_onnx_tensor *laid = firnc_onnx_tensor_ordered(tensor, parameter->order);
     if (!firnc_is_name(parameter->name)) {
-        firnc_onnx_fail(im, "tensor \"%s\" has a name that is not of 1 to %d printable characters", parameter->name,
-                        FIRNC_NAME_MAX);
+        firnc_onnx_fail(im, "tensor \"%s\" has a name that is not of 1 to %d printable ASCII characters; rename it",
+                        parameter->name, FIRNC_NAME_MAX);
         return FIRNC_NONE;
     }
     for (uint8_t i = 0; i < laid->rank; i++)
@@ -261,7 +261,7 @@ firnc_value firnc_onnx_ordered(firnc_onnx_importer *im, firnc_onnx_value *value,
     if (value == NULL || im->failed)
         return FIRNC_NONE;
     if (rank < value->rank) {
-        firnc_onnx_fail(im, "has an operand of too many dimensions");
+        firnc_onnx_fail(im, "has an operand of too many dimensions; reshape it to fewer");
         return FIRNC_NONE;
     }
     if (value->value == FIRNC_NONE && value->parameter != NULL && rank == value->rank)

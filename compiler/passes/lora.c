@@ -144,7 +144,10 @@ static bool adapt(const adapting *a, const firnc_node *node) {
     const firnc_value_info weight = graph->values[node->inputs[FIRN_LINEAR_IN_WEIGHT]];
     const char *first_name = matrix_name(&weight, "lora_A"), *second_name = matrix_name(&weight, "lora_B");
     if (!firnc_is_name(second_name) || !firnc_is_name(firnc_format("%s.lora_dropout", node->name)))
-        return firnc_fail(a->compilation, "layer %s: its name is too long for the names of an adapter", node->name);
+        return firnc_fail(
+            a->compilation,
+            "layer %s: its name is too long for the names of an adapter; give the layer or the model a shorter one",
+            node->name);
     const firnc_value y = node->outputs[0];
     firnc_node product = *node;
     product.outputs[0] = firnc_value_new(graph, graph->values[y].name, FIRNC_ROLE_ACTIVATION, graph->values[y].shape);

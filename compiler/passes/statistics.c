@@ -25,7 +25,9 @@ static bool fits(const firnc_compilation *compilation, const firnc_statistics *s
                           "layer %s: its batch norm has the buffer %s or %s of another one; give it its own",
                           node->name, graph->values[statistics->mean].name, graph->values[statistics->variance].name);
     if (!is_of_width(graph, statistics->mean, width) || !is_of_width(graph, statistics->variance, width))
-        return firnc_fail(compilation, "layer %s: the buffers %s and %s of its batch norm are not of %u elements each",
+        return firnc_fail(compilation,
+                          "layer %s: the buffers %s and %s of its batch norm are not of %u elements each; give it one "
+                          "for each channel",
                           node->name, graph->values[statistics->mean].name, graph->values[statistics->variance].name,
                           (unsigned)width);
     return true;

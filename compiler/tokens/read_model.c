@@ -41,7 +41,9 @@ static bool add_token(firnc_tokenizer *tokenizer, const firnc_document *document
     if (length > FIRNC_TOKEN_BYTES_MAX)
         return firnc_document_refuse(document, "", NULL, "a token is longer than 4096 bytes; remove it");
     if (!firnc_document_number(item, ID_MAX, &id))
-        return firnc_document_refuse(document, item->string, item, "is no id, which is a whole number below 2^31");
+        return firnc_document_refuse(
+            document, item->string, item,
+            "is no id, which is a whole number below 2^31; give the file that the tokenizers package saved");
     if (id >= vocabulary->count)
         return firnc_document_refuse(
             document, item->string, item,

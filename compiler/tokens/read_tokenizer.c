@@ -153,8 +153,9 @@ static bool read_added(firnc_tokenizer *tokenizer, const char *path, const cJSON
     if (!firnc_document_flag(&document, "normalized", &normalized))
         return false;
     if (!firnc_document_number(firnc_document_get(&document, "id"), INT32_MAX, &token.id))
-        return firnc_document_refuse(&document, "id", firnc_document_get(&document, "id"),
-                                     "is no id, which is a whole number below 2^31");
+        return firnc_document_refuse(
+            &document, "id", firnc_document_get(&document, "id"),
+            "is no id, which is a whole number below 2^31; give the file that the tokenizers package saved");
     token.text = (const uint8_t *)text;
     token.length = (uint32_t)strlen(text);
     if (token.length == 0 || token.length > FIRNC_TOKEN_BYTES_MAX)
@@ -228,7 +229,8 @@ static bool add_special(const firnc_document *document, const firnc_vocabulary *
     for (const cJSON *item = ids->child; item != NULL; item = item->next) {
         uint32_t id;
         if (!firnc_document_number(item, vocabulary->count - 1, &id))
-            return firnc_document_refuse(document, "special_tokens", item, "is no id of the vocabulary");
+            return firnc_document_refuse(document, "special_tokens", item,
+                                         "is no id of the vocabulary; give the file that the tokenizers package saved");
         firnc_ids_add(to, id);
     }
     return true;

@@ -74,7 +74,7 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
     close(file);
     if (whole)
         return CLI_OK;
-    firn_host_fail(path, "cannot be read to its end");
+    firn_host_fail(path, "cannot be read to its end; run again where nobody changes it, or look at the disk");
     return CLI_FILE;
 }
 

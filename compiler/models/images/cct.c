@@ -67,7 +67,8 @@ static bool complete(const firnc_tree *keys, void *settings) {
     if (model->hidden_size % model->heads != 0)
         return firnc_tree_fail(
             firnc_tree_child(keys, firnc_tree_child(keys, "num_heads") != NULL ? "num_heads" : "hidden_size"),
-            "a hidden_size of %u is not divisible by %u heads", (unsigned)model->hidden_size, (unsigned)model->heads);
+            "a hidden_size of %u is not divisible by %u heads; change one of the two", (unsigned)model->hidden_size,
+            (unsigned)model->heads);
     if (model->convolutions == 1)
         firnc_idle_note_keys(keys, &filters, 1, firnc_tree_child(keys, "num_conv_layers"),
                              "the last convolution has hidden_size outputs, and there is no other; remove it");

@@ -86,7 +86,8 @@ static firnc_onnx_value *by_heads(firnc_onnx_importer *im, firnc_onnx_value *x, 
     if (x->rank == 4)
         return x;
     if (x->rank != 3 || heads < 1 || x->dims[2] % heads != 0) {
-        firnc_onnx_fail(im, "has an operand that is not of 4 dimensions, or of 3 with as many heads as it says");
+        firnc_onnx_fail(im, "has an operand that is neither of 4 dimensions nor of 3 with q_num_heads and "
+                            "kv_num_heads; give it one of these");
         return x;
     }
     firnc_onnx_value *y = firnc_onnx_value_new(x->name);
@@ -203,7 +204,9 @@ bool firnc_onnx_import_attention(firnc_onnx_importer *im, const firnc_onnx_node 
     if (im->failed)
         return false;
     if (k->dims[1] < 1 || q->dims[1] % k->dims[1] != 0 || v->dims[1] != k->dims[1])
-        return firnc_onnx_fail(im, "has %lld heads of queries for %lld of keys and %lld of values",
+        return firnc_onnx_fail(im,
+                               "has %lld heads of queries for %lld of keys and %lld of values; give keys and values "
+                               "equally many, which divide those of the queries",
                                (long long)q->dims[1], (long long)k->dims[1], (long long)v->dims[1]);
     const float scale = firnc_onnx_float(node, "scale", (float)(1 / sqrt((double)q->dims[3])));
     const bool causal = firnc_onnx_integer(node, "is_causal", 0) != 0;

@@ -172,7 +172,7 @@ static firnc_value inverse_sinh(firnc_onnx_importer *im, const firnc_onnx_node *
 static firnc_value celu(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc_value x) {
     const float alpha = firnc_onnx_float(node, "alpha", 1);
     if (alpha == 0) {
-        firnc_onnx_fail(im, "has alpha 0, by which it divides");
+        firnc_onnx_fail(im, "has alpha 0, by which it divides; write another alpha");
         return FIRNC_NONE;
     }
     return firnc_onnx_affine(im, expand_elu(im, firnc_onnx_affine(im, x, 1 / alpha, 0), 1), alpha, 0);
@@ -514,7 +514,7 @@ bool firnc_onnx_import_dropout(firnc_onnx_importer *im, const firnc_onnx_node *n
     if (node->inputs[2] != NULL && !firnc_onnx_single(node->inputs[2], &training))
         return firnc_onnx_fail(im, "its training_mode depends on the data; make it a constant");
     if (training != 0 && (!known || !(ratio >= 0 && ratio < 1)))
-        return firnc_onnx_fail(im, "its ratio is no number from 0 to below 1");
+        return firnc_onnx_fail(im, "its ratio is no number from 0 to below 1; make it a constant");
     if (!dropout_mask(im, node, training != 0 && ratio != 0 && !im->graph->eval))
         return false;
     if (training == 0) {

@@ -60,5 +60,5 @@ const char *firnc_onnx_instead(const char *op, const char *domain) {
     const char *nearest = firnc_onnx_op_nearest(op);
     return nearest != NULL && (is_longer_form(op, nearest) || firnc_is_misspelt(op, nearest))
                ? firnc_format("the nearest one is %s", nearest)
-               : "write the module with ops that it reads, which ops.c lists";
+               : "write the module with ops that it reads, which compiler/onnx/ops/ops.c of its sources lists";
 }

@@ -32,8 +32,8 @@ static bool read_sides(firnc_onnx_importer *im, const firnc_onnx_node *node, con
         return firnc_onnx_fail(im, "its %s has %u numbers for %u dimensions", name, (unsigned)count, (unsigned)spatial);
     for (uint8_t i = 0; i < spatial; i++) {
         if (list[i] < 0 || list[i] > FIRN_PAIR_MAX)
-            return firnc_onnx_fail(im, "its %s has %lld, and 0 to %d are known", name, (long long)list[i],
-                                   FIRN_PAIR_MAX);
+            return firnc_onnx_fail(im, "its %s has %lld, and 0 to %d are possible; write one of them", name,
+                                   (long long)list[i], FIRN_PAIR_MAX);
         to[SIDES - spatial + i] = list[i];
     }
     return true;
@@ -79,7 +79,9 @@ static bool count_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, 
         const int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
         const int64_t padded = w->extent[i] + w->before[i] + w->after[i], room = padded - reach;
         if (room < 0)
-            return firnc_onnx_fail(im, "has a window of %lld elements for an image of %lld with its padding",
+            return firnc_onnx_fail(im,
+                                   "has a window of %lld elements for an image of %lld with its padding; make the "
+                                   "image larger (model.dimensions, if its size is open), or the window smaller",
                                    (long long)reach, (long long)padded);
         w->count[i] = room / w->stride[i] + 1;
         w->beyond[i] = 0;
@@ -88,7 +90,7 @@ static bool count_windows(firnc_onnx_importer *im, const firnc_onnx_node *node, 
             w->count[i]++;
         }
         if (w->before[i] > FIRN_PAIR_MAX || w->after[i] + w->beyond[i] > FIRN_PAIR_MAX)
-            return firnc_onnx_fail(im, "pads by more than %d elements", FIRN_PAIR_MAX);
+            return firnc_onnx_fail(im, "pads by more than %d elements; write a smaller padding", FIRN_PAIR_MAX);
     }
     return true;
 }
@@ -116,7 +118,9 @@ static firnc_windows windows_of(const windows *w) {
 
 static bool check_image(firnc_onnx_importer *im, const firnc_onnx_value *x) {
     return (x->rank >= 3 && x->rank <= 2 + SIDES) ||
-           firnc_onnx_fail(im, "takes images of one to three dimensions, and its operand has %u in all",
+           firnc_onnx_fail(im,
+                           "takes images of one to three dimensions behind samples and channels, and its operand has "
+                           "%u dimensions in all; reshape it",
                            (unsigned)x->rank);
 }
 
@@ -167,7 +171,8 @@ static firnc_value joined_slices(firnc_onnx_importer *im, firnc_value y, int64_t
     if (im->failed || (kernel == 1 && w->stride[DEPTH] == 1))
         return slices_of(im, y);
     if (kernel * count > FIRNC_ONNX_LIST_MAX) {
-        firnc_onnx_fail(im, "has windows of more than %lld slices in all", (long long)FIRNC_ONNX_LIST_MAX);
+        firnc_onnx_fail(im, "has windows of more than %lld slices in all; make them or their dilation smaller",
+                        (long long)FIRNC_ONNX_LIST_MAX);
         return FIRNC_NONE;
     }
     const firn_shape shape = *firnc_onnx_shape(im, y);
@@ -285,19 +290,22 @@ static bool transposed_padding(firnc_onnx_importer *im, const firnc_onnx_node *n
             const int64_t total = wanted < 1 ? 0 : whole - wanted;
             const bool upper = strcmp(automatic, "SAME_UPPER") == 0;
             if (wanted < 1 || total < -FIRN_PAIR_MAX)
-                return firnc_onnx_fail(im, "has an output_shape of %lld", (long long)wanted);
+                return firnc_onnx_fail(im,
+                                       "has an output_shape or an image that gives %lld elements; write a larger one, "
+                                       "of at most stride times the image",
+                                       (long long)wanted);
             w->before[at] = total <= 0 ? 0 : upper ? total / 2 : (total + 1) / 2;
             w->after[at] = total - w->before[at];
         } else if (count != 0 && strcmp(automatic, "VALID") != 0) {
             if (pads[i] < 0 || pads[i] > FIRN_PAIR_MAX || pads[spatial + i] < -FIRN_PAIR_MAX ||
                 pads[spatial + i] > FIRN_PAIR_MAX)
-                return firnc_onnx_fail(im, "has a pad of %lld or %lld, and 0 to %d are known", (long long)pads[i],
-                                       (long long)pads[spatial + i], FIRN_PAIR_MAX);
+                return firnc_onnx_fail(im, "has a pad of %lld or %lld, and 0 to %d are possible; write one of them",
+                                       (long long)pads[i], (long long)pads[spatial + i], FIRN_PAIR_MAX);
             w->before[at] = pads[i];
             w->after[at] = pads[spatial + i];
         }
         if (w->before[at] < 0 || w->before[at] + w->after[at] >= whole)
-            return firnc_onnx_fail(im, "has pads that leave nothing");
+            return firnc_onnx_fail(im, "has pads that leave nothing of its image; write smaller pads");
     }
     return true;
 }
@@ -355,7 +363,9 @@ bool firnc_onnx_import_conv_transpose(firnc_onnx_importer *im, const firnc_onnx_
         made[i] = (w.extent[i] - 1) * w.stride[i] + reach + 1 + extra[i] - w.before[i] - w.after[i];
         inner.count[i] = made[i] + w.before[i] + (w.after[i] > 0 ? w.after[i] : 0);
         if (reach > FIRN_PAIR_MAX || inner.after[i] > FIRN_PAIR_MAX)
-            return firnc_onnx_fail(im, "has windows that reach further than %d", FIRN_PAIR_MAX);
+            return firnc_onnx_fail(
+                im, "has windows that reach further than %d elements; make kernel, dilation or stride smaller",
+                FIRN_PAIR_MAX);
     }
     if (x->rank == 5)
         y = joined_slices(im, y, groups, &inner);
@@ -450,7 +460,9 @@ static bool make_map(firnc_onnx_importer *im, const firnc_onnx_value *x, const w
                       .windows = w->count[DEPTH] * w->count[ROWS] * w->count[COLUMNS],
                       .elements = w->extent[DEPTH] * w->extent[ROWS] * w->extent[COLUMNS]};
     if (firnc_onnx_count(x) > FIRNC_ONNX_EXACT_MAX || m->taps * m->windows > FIRNC_ONNX_LIST_MAX) {
-        firnc_onnx_fail(im, "gives indices of images of more than %d elements in all", FIRNC_ONNX_EXACT_MAX);
+        firnc_onnx_fail(
+            im, "gives indices of images of more than %d elements in all; use smaller images, or leave the indices out",
+            FIRNC_ONNX_EXACT_MAX);
         return false;
     }
     m->list = firnc_allocate((uint64_t)(m->taps * m->windows) * sizeof *m->list);

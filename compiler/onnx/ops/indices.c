@@ -66,8 +66,9 @@ static bool mark_wanted(firnc_onnx_importer *im, const firnc_onnx_node *node, fi
         if (strcmp(row->table, name) != 0 && strcmp(row->table, tied) != 0)
             continue;
         if (row->row >= trained->count)
-            return firnc_onnx_fail(im, "looks up %llu rows of %s, and padding_rows has row %u; the first one is 0",
-                                   (unsigned long long)trained->count, row->table, (unsigned)row->row);
+            return firnc_onnx_fail(im, "looks up %llu rows of %s, and padding_rows has row %u; write one of 0 to %llu",
+                                   (unsigned long long)trained->count, row->table, (unsigned)row->row,
+                                   (unsigned long long)trained->count - 1);
         trained->reals[row->row] = 0;
         im->padded[i] = true;
     }
@@ -211,7 +212,9 @@ bool firnc_onnx_import_gather_nd(firnc_onnx_importer *im, const firnc_onnx_node 
             flat[wide++] = x->dims[i];
     const firnc_value data = firnc_onnx_reshape(im, firnc_onnx_plain(im, x), wide, flat);
     if (!firnc_onnx_is_constant(ids) && flat[0] > FIRNC_ONNX_EXACT_MAX)
-        return firnc_onnx_fail(im, "its indices depend on the data and name one of %lld slices; %d are possible",
+        return firnc_onnx_fail(im,
+                               "its indices depend on the data and name one of %lld slices, and at most %d are "
+                               "possible; gather along one axis after the other",
                                (long long)flat[0], FIRNC_ONNX_EXACT_MAX);
     const firnc_value numbers = firnc_onnx_is_constant(ids)
                                     ? firnc_onnx_constant(im, known_numbers(im, x, ids, shared, named), FIRN_INT32)
@@ -281,8 +284,9 @@ bool firnc_onnx_import_scatter_elements(firnc_onnx_importer *im, const firnc_onn
     if (strcmp(reduction, "none") != 0 && strcmp(reduction, "add") != 0)
         return firnc_onnx_fail(im, "has reduction %s; none and add are known", reduction);
     if (ids->rank != x->rank || updates->rank != x->rank || x->rank == FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "takes indices and updates of as many dimensions as its operand, of at most %d",
-                               FIRN_RANK_MAX - 1);
+        return firnc_onnx_fail(
+            im, "takes indices and updates of as many dimensions as its operand, of at most %d; reshape them",
+            FIRN_RANK_MAX - 1);
     for (uint8_t i = 0; i < x->rank; i++)
         if (ids->dims[i] != updates->dims[i] || (i != axis && ids->dims[i] > x->dims[i]))
             return firnc_onnx_fail(im, "has indices or updates of other extents than its operand");
@@ -327,9 +331,9 @@ bool firnc_onnx_import_one_hot(firnc_onnx_importer *im, const firnc_onnx_node *n
     double depth;
     if (!firnc_onnx_single(node->inputs[1], &depth) || !(depth >= 1 && depth < 16777216) ||
         !firnc_onnx_is_constant(values) || values->known->count != 2)
-        return firnc_onnx_fail(im, "its depth and its two values are no constants");
+        return firnc_onnx_fail(im, "its depth and its two values depend on the data; make them constants");
     if (ids->rank + 1 > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
     const uint8_t rank = (uint8_t)(ids->rank + 1),
                   axis = firnc_onnx_axis(im, firnc_onnx_integer(node, "axis", -1), rank);
     int64_t dims[FIRN_RANK_MAX];

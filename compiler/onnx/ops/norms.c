@@ -17,7 +17,8 @@ static firnc_value buffer_of(firnc_onnx_importer *im, const firnc_onnx_node *nod
     if (im->failed)
         return FIRNC_NONE;
     if (!firnc_is_name(name)) {
-        firnc_onnx_fail(im, "its %s has a name that is not of 1 to %d printable characters", what, FIRNC_NAME_MAX);
+        firnc_onnx_fail(im, "its %s has a name that is not of 1 to %d printable ASCII characters; rename the tensor",
+                        what, FIRNC_NAME_MAX);
         return FIRNC_NONE;
     }
     for (firnc_value i = 0; i < im->graph->value_count; i++)
@@ -138,7 +139,7 @@ bool firnc_onnx_import_batch_norm(firnc_onnx_importer *im, const firnc_onnx_node
     if (training) {
         const firnc_value gain = firnc_onnx_plain(im, node->inputs[1]), bias = firnc_onnx_plain(im, node->inputs[2]);
         if (!(momentum >= 0 && momentum <= 1))
-            return firnc_onnx_fail(im, "has momentum %g, which is from 0 to 1", (double)momentum);
+            return firnc_onnx_fail(im, "has momentum %g; write one from 0 to 1", (double)momentum);
         const firnc_value mean = buffer_of(im, node, node->inputs[3], "running_mean");
         const firnc_value variance = buffer_of(im, node, node->inputs[4], "running_var");
         if (im->failed)
@@ -313,7 +314,8 @@ bool firnc_onnx_import_local_response(firnc_onnx_importer *im, const firnc_onnx_
     const int64_t size = firnc_onnx_integer(node, "size", 0);
     int64_t inner = 1;
     if (x->rank < 3 || size < 1 || size > FIRN_PAIR_MAX)
-        return firnc_onnx_fail(im, "takes images and a size from 1 to %d", FIRN_PAIR_MAX);
+        return firnc_onnx_fail(im, "takes images of 3 dimensions or more, and a size from 1 to %d; write those",
+                               FIRN_PAIR_MAX);
     for (uint8_t i = 2; i < x->rank; i++)
         inner *= x->dims[i];
     firnc_value y = firnc_onnx_plain_real(im, x);

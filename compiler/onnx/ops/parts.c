@@ -22,7 +22,7 @@ bool firnc_onnx_import_concat(firnc_onnx_importer *im, const firnc_onnx_node *no
         else if (!firnc_onnx_is_empty(node->inputs[i])) /* of whatever rank: PyTorch joins [0] to anything */
             parts[count++] = node->inputs[i];
     if (count == 0)
-        return firnc_onnx_fail(im, "joins tensors without elements");
+        return firnc_onnx_fail(im, "joins tensors without elements, and a plan has none; leave the node out");
     for (uint32_t i = 0; i < count; i++) {
         firnc_onnx_value *x = parts[i];
         if (x->rank != parts[0]->rank)
@@ -101,7 +101,8 @@ static firnc_value pad_axis(firnc_onnx_importer *im, const char *mode, firnc_val
         return firnc_onnx_pad(im, y, axis, before, after, value);
     const int64_t count = before + extent + after;
     if (before > FIRNC_ONNX_LIST_MAX || after > FIRNC_ONNX_LIST_MAX || count > FIRNC_ONNX_LIST_MAX) {
-        firnc_onnx_fail(im, "pads by %lld and %lld elements", (long long)before, (long long)after);
+        firnc_onnx_fail(im, "pads by %lld and %lld elements; at most %d are possible", (long long)before,
+                        (long long)after, (int)FIRNC_ONNX_LIST_MAX);
         return FIRNC_NONE;
     }
     int64_t *list = firnc_allocate((uint64_t)count * sizeof *list);
@@ -140,7 +141,7 @@ bool firnc_onnx_import_expand(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (!firnc_onnx_list(im, node, 1, "extents", &list, &count))
         return false;
     if (count > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
     uint8_t rank = x->rank;
     memcpy(dims, x->dims, sizeof dims);
     if (!firnc_onnx_join_extents(&rank, dims, (uint8_t)count, list))

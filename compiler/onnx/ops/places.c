@@ -24,7 +24,8 @@ static bool read_number(firnc_onnx_importer *im, const firnc_onnx_node *node, co
     if (count != 0)
         *to = list[at];
     return (*to >= 0 && *to <= UINT16_MAX) ||
-           firnc_onnx_fail(im, "its %s has %lld, and 0 to %d are known", name, (long long)*to, UINT16_MAX);
+           firnc_onnx_fail(im, "its %s has %lld, and 0 to %d are possible; write one of them", name, (long long)*to,
+                           UINT16_MAX);
 }
 
 /* The indices count the elements of the image that the windows came from; a larger output_shape has zeros behind it. */
@@ -51,7 +52,8 @@ bool firnc_onnx_import_max_unpool(firnc_onnx_importer *im, const firnc_onnx_node
             return false;
         dims[2 + i] = (x->dims[2 + i] - 1) * stride + kernel - before - after;
         if (dims[2 + i] < 1 || all > FIRNC_ONNX_EXACT_MAX / dims[2 + i])
-            return firnc_onnx_fail(im, "makes images of no element, or of more than %d in all", FIRNC_ONNX_EXACT_MAX);
+            return firnc_onnx_fail(im, "makes images of no element, or of more than %d in all; use smaller images",
+                                   FIRNC_ONNX_EXACT_MAX);
         all *= dims[2 + i];
     }
     firnc_value ids = firnc_onnx_reshape(im, firnc_onnx_indices(im, places), 2, (int64_t[]){count, 1});
@@ -128,7 +130,8 @@ bool firnc_onnx_import_col2im(firnc_onnx_importer *im, const firnc_onnx_node *no
     for (uint32_t i = 0; i < sides; i++) {
         if (rows > FIRNC_ONNX_LIST_MAX / s[i].image || taps > FIRNC_ONNX_LIST_MAX / s[i].kernel ||
             windows > FIRNC_ONNX_LIST_MAX / s[i].windows)
-            return firnc_onnx_fail(im, "has images of more than %lld elements", (long long)FIRNC_ONNX_LIST_MAX);
+            return firnc_onnx_fail(im, "has images of more than %lld elements; use smaller ones",
+                                   (long long)FIRNC_ONNX_LIST_MAX);
         rows *= s[i].image;
         taps *= s[i].kernel;
         windows *= s[i].windows;

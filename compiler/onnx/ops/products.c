@@ -399,7 +399,7 @@ static bool contract(firnc_onnx_importer *im, term *a, const term *b, const char
     for (int g = 0; g < 3; g++)
         for (const char *c = groups[g]; *c != '\0'; c++) {
             if (rank == FIRN_RANK_MAX)
-                return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+                return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
             labels[rank] = *c;
             if (!im->failed)
                 dims[rank] = strchr(a->labels, *c) != NULL ? extent_of(im, a, *c) : extent_of(im, b, *c);
@@ -426,7 +426,7 @@ bool firnc_onnx_import_einsum(firnc_onnx_importer *im, const firnc_onnx_node *no
     if (!parse(im, node, text, &e))
         return false;
     if (strlen(e.output) > FIRN_RANK_MAX)
-        return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
     term terms[TERMS_MAX] = {0};
     for (uint32_t i = 0; i < e.operands; i++) {
         terms[i].value = firnc_onnx_plain_real(im, node->inputs[i]);

@@ -18,14 +18,14 @@ bool firnc_onnx_import_random(firnc_onnx_importer *im, const firnc_onnx_node *no
     uint32_t rank;
     firnc_value x;
     if (!firnc_onnx_is_real(type))
-        return firnc_onnx_fail(im, "makes the type %s; use a type of real numbers", firnc_onnx_type_word(type));
+        return firnc_onnx_fail(im, "makes the type %s; use float", firnc_onnx_type_word(type));
     if (like != NULL) {
         rank = like->rank;
         x = firnc_onnx_raw_real(im, like);
     } else {
         rank = firnc_onnx_integers(node, "shape", &dims);
         if (rank > FIRN_RANK_MAX)
-            return firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+            return firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
         x = firnc_onnx_expand(im, firnc_onnx_scalar(im, 0), (uint8_t)rank, dims);
     }
     if (im->failed)

@@ -52,7 +52,7 @@ static bool read_recurrence(firnc_onnx_importer *im, const firnc_onnx_node *node
     r->batch_first = firnc_onnx_integer(node, "layout", 0) != 0;
     r->reset_after = firnc_onnx_integer(node, "linear_before_reset", 0) != 0;
     if (x->rank != 3 || weight->rank != 3 || state->rank != 3)
-        return firnc_onnx_fail(im, "takes operands of 3 dimensions");
+        return firnc_onnx_fail(im, "takes operands of 3 dimensions; reshape them to [steps, samples, features]");
     r->steps = x->dims[r->batch_first ? 1 : 0];
     r->batch = x->dims[r->batch_first ? 0 : 1];
     r->inputs = x->dims[2];

@@ -122,7 +122,7 @@ static firnc_value filtered_axis(firnc_onnx_importer *im, firnc_value y, uint8_t
     const int64_t first = (int64_t)floor(-(f->cubic ? 2 : 1) / f->narrowed) + 1, taps = 2 - 2 * first;
     term terms[TAPS_MAX];
     if (taps > TAPS_MAX) {
-        firnc_onnx_fail(im, "makes each element of more than %d", TAPS_MAX);
+        firnc_onnx_fail(im, "makes each element of more than %d others; shrink in several steps", TAPS_MAX);
         return FIRNC_NONE;
     }
     for (int64_t t = 0; t < taps; t++) {
@@ -165,7 +165,8 @@ static uint8_t axis_at(firnc_onnx_importer *im, const firnc_onnx_node *node, con
 
 static bool check_extent(firnc_onnx_importer *im, const scaling *s) {
     return (s->to >= 1 && s->to <= FIRNC_ONNX_LIST_MAX) ||
-           firnc_onnx_fail(im, "makes an axis of %lld elements", (long long)s->to);
+           firnc_onnx_fail(im, "makes an axis of %lld elements; write a scale or a size that gives 1 to %d",
+                           (long long)s->to, (int)FIRNC_ONNX_LIST_MAX);
 }
 
 /* Gives all resized axes the smallest or the largest of their scales, if keep_aspect_ratio_policy asks for it. */
@@ -199,7 +200,7 @@ static bool read_scalings(firnc_onnx_importer *im, const firnc_onnx_node *node, 
     if (axes.count == 0)
         axes = (resized_axes){NULL, x->rank};
     if (given == NULL || given->known == NULL || given->known->count != axes.count)
-        return firnc_onnx_fail(im, "its scales or sizes are no constants, one for each axis");
+        return firnc_onnx_fail(im, "its scales or sizes are no constants, one for each axis; make them such");
     for (uint8_t i = 0; i < x->rank; i++)
         scalings[i] = (scaling){.transformation = firnc_onnx_text(node, "coordinate_transformation_mode", "half_pixel"),
                                 .nearest = firnc_onnx_text(node, "nearest_mode", "round_prefer_floor"),
@@ -210,7 +211,7 @@ static bool read_scalings(firnc_onnx_importer *im, const firnc_onnx_node *node, 
         scaling *s = &scalings[axis_at(im, node, &axes, i)];
         const double number = firnc_onnx_number(given->known, i);
         if (!(number > 0 && number < 1e6))
-            return firnc_onnx_fail(im, "has a scale or size of %g", number);
+            return firnc_onnx_fail(im, "has a scale or size of %g; write one above 0 and below 1e6", number);
         s->scale = sizes != NULL ? number / (double)s->from : number;
         s->to = sizes != NULL ? firnc_onnx_truncated(number) : (int64_t)floor(number * (double)s->from);
         if (!check_extent(im, s))

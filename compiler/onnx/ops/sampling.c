@@ -151,7 +151,8 @@ static bool read_sampler(firnc_onnx_importer *im, const firnc_onnx_node *node, s
         grid->dims[grid->rank - 1] != s->sides)
         return firnc_onnx_fail(im, "takes images [N,C,...] and places of as many numbers for each image");
     if (firnc_onnx_count(x) / (uint64_t)x->dims[1] > FIRNC_ONNX_EXACT_MAX)
-        return firnc_onnx_fail(im, "takes images of %llu elements in all, and up to %d are known",
+        return firnc_onnx_fail(im,
+                               "takes images of %llu elements in all, and at most %d are possible; use smaller ones",
                                (unsigned long long)(firnc_onnx_count(x) / (uint64_t)x->dims[1]), FIRNC_ONNX_EXACT_MAX);
     return true;
 }

@@ -180,7 +180,9 @@ static bool read_position(firnc_onnx_importer *im, const firnc_onnx_node *change
     const firnc_onnx_value *position = change->inputs[inserts ? 2 : 1];
     double number = inserts ? (double)count : -1;
     if (position != NULL && !firnc_onnx_single(position, &number))
-        return firnc_onnx_fail(im, "reads a sequence that is changed at a position which depends on the data");
+        return firnc_onnx_fail(
+            im,
+            "reads a sequence that is changed at a position which depends on the data; make the position a constant");
     number = number < 0 ? number + (double)count : number;
     if (!(number >= 0 && number < (double)count + inserts))
         return firnc_onnx_fail(im, "reads a sequence that is changed at the position %g of %lld", number,
@@ -222,7 +224,8 @@ static bool read_history(firnc_onnx_importer *im, const firnc_onnx_node *maker, 
     for (int64_t i = to->count; i-- > 0; change = change->inputs[0]->producer)
         to->changes[i] = change;
     if (to->source == NULL || (to->count > 0 && maker_of(im, to->changes[0]) == NULL))
-        return firnc_onnx_fail(im, "reads a sequence that no node has made");
+        return firnc_onnx_fail(
+            im, "reads a sequence that no node of the file makes; make it by SequenceConstruct or SplitToSequence");
     return true;
 }
 
@@ -232,7 +235,7 @@ static bool list_parts(firnc_onnx_importer *im, const firnc_onnx_node *maker, se
     if (!read_history(im, maker, &h) || !count_source(im, h.source, &to->count))
         return false;
     if (to->count > PARTS_MAX || h.count > PARTS_MAX) {
-        firnc_onnx_fail(im, "reads a sequence of more than %d parts", PARTS_MAX);
+        firnc_onnx_fail(im, "reads a sequence of more than %d parts; make fewer", PARTS_MAX);
         return false;
     }
     to->parts = firnc_allocate((uint64_t)(to->count + h.count + 1) * sizeof *to->parts);
@@ -290,7 +293,7 @@ static firnc_onnx_value *with_axis(firnc_onnx_importer *im, const firnc_onnx_val
     int64_t dims[FIRN_RANK_MAX];
     *made = *part;
     if (part->rank == FIRN_RANK_MAX) {
-        firnc_onnx_fail(im, "makes more than %d dimensions", FIRN_RANK_MAX);
+        firnc_onnx_fail(im, "makes more than %d dimensions; write the module with fewer", FIRN_RANK_MAX);
         return made;
     }
     const uint8_t rank = (uint8_t)(part->rank + 1), at = firnc_onnx_axis(im, axis, rank);
@@ -334,7 +337,7 @@ bool firnc_onnx_join(firnc_onnx_importer *im, const firnc_onnx_node *node, firnc
                      int64_t count, int64_t axis, bool stacks, firnc_onnx_value *to) {
     firnc_onnx_value **values = firnc_allocate((uint64_t)(count + 1) * sizeof *values);
     if (count == 0)
-        return firnc_onnx_fail(im, "joins no tensors");
+        return firnc_onnx_fail(im, "joins no tensors, and a plan has none without elements; leave the node out");
     for (int64_t i = 0; i < count; i++)
         values[i] = stacks ? with_axis(im, parts[i], axis) : parts[i];
     while (count > 1 && !im->failed) { /* groups, each as large as Concat takes, become one value each */

@@ -113,7 +113,8 @@ bool firnc_onnx_import_stft(firnc_onnx_importer *im, const firnc_onnx_node *node
         return firnc_onnx_fail(im, "takes signals [N,L,parts], and a window of the length of its frames");
     const int64_t frames = (x->dims[1] - length) / step + 1, parts = x->dims[2];
     if (frames * length > FIRNC_ONNX_LIST_MAX)
-        return firnc_onnx_fail(im, "has frames of more than %lld elements", (long long)FIRNC_ONNX_LIST_MAX);
+        return firnc_onnx_fail(im, "has frames of more than %lld elements; use shorter ones",
+                               (long long)FIRNC_ONNX_LIST_MAX);
     int64_t *list = firnc_allocate((uint64_t)(frames * length) * sizeof *list);
     for (int64_t i = 0; i < frames * length; i++)
         list[i] = i / length * step + i % length;

@@ -210,8 +210,10 @@ static bool check_ignored(const firnc_compilation *compilation) {
     const firnc_job *job = compilation->job;
     const uint32_t count = job->metric_ignored_count, classes = classes_of(compilation->graph);
     return count == 0 || (job->metric_ignored[count - 1] < classes && count < classes) ||
-           refuse(compilation, firnc_format("the metric leaves out a class that is not below %u, or all of them",
-                                            (unsigned)classes));
+           refuse(compilation,
+                  firnc_format(
+                      "the metric leaves out a class that is not below %u, or all of them; write other ignore_classes",
+                      (unsigned)classes));
 }
 
 static bool check_needs(const firnc_compilation *compilation) {

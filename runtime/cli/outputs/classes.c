@@ -27,7 +27,7 @@ static int read_text(char **text, size_t *length, const char *path) {
     *length = (size_t)bytes;
     if (whole)
         return CLI_OK;
-    firn_host_fail(path, "cannot be read to its end");
+    firn_host_fail(path, "cannot be read to its end; run again where nobody changes it, or look at the disk");
     return CLI_FILE;
 }
 

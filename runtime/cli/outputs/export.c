@@ -93,7 +93,9 @@ static int write_file(const char *path, const cli_record *record, const char *he
 static int export_record(const cli_options *options, const cli_record *record) {
     for (uint32_t i = 0; i < record->count; i++)
         if (is_of_model(&record->entries[i]) && type_name(record->entries[i].entry.type) == NULL) {
-            firn_host_fail(options->file, "the parameter %s is neither float32 nor int64", record->entries[i].name);
+            firn_host_fail(options->file,
+                           "the parameter %s is neither float32 nor int64; use the firn of the version that wrote it",
+                           record->entries[i].name);
             return CLI_REFUSED;
         }
     char *header = NULL;

@@ -132,7 +132,9 @@ static char *read_text(const char *path, uint64_t *count) {
     if (whole)
         return text;
     free(text);
-    firn_host_fail(path, "cannot be read to its end, or has more than %d bytes", FILE_BYTES_MOST);
+    firn_host_fail(path,
+                   "cannot be read to its end, or has more than %d bytes; get it again from beside the checkpoint",
+                   FILE_BYTES_MOST);
     return NULL;
 }
 

@@ -250,7 +250,8 @@ static cJSON *make_root(const firn_host_data *data, const part *parts, uint32_t 
     uint8_t sha256[FIRN_HASH_BYTES];
     char hash[65];
     if (!firn_host_data_hash(data, 0, sha256)) {
-        firn_host_fail(firn_host_file_name(data->files[0].files[0]), "cannot be hashed");
+        firn_host_fail(firn_host_file_name(data->files[0].files[0]),
+                       "cannot be read to its end once more, for its hash; run again where nobody changes it");
         return NULL;
     }
     cli_hex(hash, sha256);

@@ -137,7 +137,7 @@ static bool begin_unpacking(firn_host_file *file, const firn_host_member *member
     file->packed =
         member != NULL ? firn_host_unpack_member(file->descriptor, member) : firn_host_unpack_begin(file->descriptor);
     if (file->packed == NULL)
-        return firn_host_fail(file->name, "cannot be unpacked");
+        return firn_host_fail(file->name, "cannot be unpacked, for want of memory; free some, or unpack it first");
     file->file = (firn_data_file){.context = file, .read = read_memory};
     return firn_host_file_unpack(file, PIECE_BYTES);
 }

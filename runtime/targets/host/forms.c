@@ -198,7 +198,7 @@ bool firn_host_file_look(firn_host_file *file, const firn_host_wanted *wanted, u
         if (file->layout.fault != FIRN_DATA_GOOD)
             return firn_host_refuse_array(file->name, &file->layout, file->file.bytes, wanted, stream);
     } else if (error != FIRN_OK) {
-        return firn_host_fail(file->name, "cannot be read");
+        return firn_host_fail(file->name, "cannot be read; look at its permissions and the disk");
     }
     if (wanted->records && file->layout.format == FIRN_DATA_RAW && file->layout.fault == FIRN_DATA_TYPE)
         (void)look_at_doubles(file);

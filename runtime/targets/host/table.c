@@ -94,7 +94,8 @@ static bool refuse_text(const reading *r, uint64_t row, uint64_t line, uint32_t 
 
 static bool add_name(reading *r) {
     if (r->count == COLUMNS_MOST)
-        return firn_host_fail(r->file->name, "has more than %d columns, and firn reads as many", COLUMNS_MOST);
+        return firn_host_fail(r->file->name, "has more than %d columns, and firn reads as many; save it as .npy",
+                              COLUMNS_MOST);
     r->names = firn_host_grow(r->names, (r->count + 1) * sizeof *r->names);
     r->names[r->count++] = firn_host_path(r->cells.text, "");
     return true;
@@ -252,7 +253,8 @@ static bool choose_columns(reading *r, const char *list, const char *option, boo
         if (column == NO_COLUMN)
             return refuse_column(r, option, word, length);
         if (r->place[column] != NO_COLUMN)
-            return firn_host_fail(r->file->name, "column %.*s is named twice by --columns and --target-column",
+            return firn_host_fail(r->file->name,
+                                  "column %.*s is named twice by --columns and --target-column; leave one out",
                                   (int)(length < 60 ? length : 60), word);
         *by_name = *by_name || !numbered;
         r->place[column] = matrix->columns++;
@@ -370,7 +372,8 @@ static bool choose(reading *r) {
     if (columns == NULL && !has_names(features))
         choose_the_others(r);
     if (r->table->features.columns == 0)
-        return firn_host_fail(r->file->name, "has no column for features beside the target");
+        return firn_host_fail(r->file->name, "has no column for features beside the target; give a table with one more "
+                                             "column, or name another by --columns");
     return !(by_name && refuse_twins(r));
 }
 

@@ -48,7 +48,7 @@ static uint8_t *load(const char *path, size_t *count) {
     if (whole)
         return contents;
     free(contents);
-    firn_host_fail(path, "cannot be read to its end");
+    firn_host_fail(path, "cannot be read to its end; run again where nobody changes it, or look at the disk");
     return NULL;
 }
 

@@ -76,7 +76,8 @@ static bool find_form(reading *r, const firn_host_picture *first, bool colour) {
         if (form_of_shape(&r->form, shape, first))
             return true;
         return firn_host_fail(r->path,
-                              "has images, and the plan reads records of %s, which are none of 1 or 3 channels",
+                              "has images, and the plan reads records of %s, which are none of 1 or 3 channels; give "
+                              "the images' size and channels by the recipe, or other data",
                               firn_host_dims_text(shape->dims, shape->rank, "[]", dims, sizeof dims));
     }
     form_of_images(&r->form, first, 1);
