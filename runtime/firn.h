@@ -101,7 +101,7 @@ typedef struct firn_port {
     void (*parallel_for)(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
                          void *argument);
     uint32_t threads; /* threads that parallel_for uses at most, caller included; 0 or 1: it is not called. A firmware
-                       * that is linked with parts asks for more (firnc export --threads) */
+                       * that is linked with parts asks for more (firnc export --parallel) */
     uint64_t grain;   /* element operations in one call from which parallel_for is worth its cost; 0: 32,768 */
     /* Does not return. Called if an internal check fails, which only disturbed memory can cause. NULL:
      * __builtin_trap. */

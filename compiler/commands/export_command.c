@@ -42,8 +42,9 @@ static const firn_option options[] = {
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FOLDER,
      .place = offsetof(request, folder)},
-    {.name = "--target",
-     .value = "TARGET",
+    {.name = "--core",
+     .old = "--target",
+     .value = "CORE",
      .text = "with --firmware: the core, such as cortex-m4f or rv32; another name lists them",
      .kind = FIRN_OPTION_TEXT,
      .place = offsetof(request, target)},
@@ -66,7 +67,8 @@ static const firn_option options[] = {
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
      .place = offsetof(request, labels)},
-    {.name = "--weights",
+    {.name = "--sample-weights",
+     .old = "--weights",
      .value = "FILE",
      .text = "weights of the records, for a model with sample_weights; needs --labels",
      .kind = FIRN_OPTION_TEXT,
@@ -94,7 +96,8 @@ static const firn_option options[] = {
      .text = "with --c: the firmware copies its plans into RAM before it checks them (firn_config.copy_plan)",
      .kind = FIRN_OPTION_FLAG,
      .place = offsetof(request, wishes.copy_plan)},
-    {.name = "--threads",
+    {.name = "--parallel",
+     .old = "--threads",
      .text = "with --c: the port of the firmware has more threads than one (firn_port.parallel_for)",
      .kind = FIRN_OPTION_FLAG,
      .place = offsetof(request, wishes.threads)},
@@ -129,18 +132,18 @@ static bool read_address(const char *text, uint32_t *address) {
 static const char *asked(const request *r) {
     if (r->wishes.copy_plan)
         return "--copy-plan";
-    return r->wishes.threads ? "--threads" : NULL;
+    return r->wishes.threads ? "--parallel" : NULL;
 }
 
 /* Returns an option of --firmware alone, or NULL. */
 static const char *asked_of_firmware(const request *r) {
     const struct {
         const char *name, *value;
-    } options_of_firmware[] = {{"--target", r->target},
+    } options_of_firmware[] = {{"--core", r->target},
                                {"--pub", r->key},
                                {"--data", r->data},
                                {"--labels", r->labels},
-                               {"--weights", r->weights}};
+                               {"--sample-weights", r->weights}};
     for (size_t i = 0; i < sizeof options_of_firmware / sizeof options_of_firmware[0]; i++)
         if (options_of_firmware[i].value != NULL)
             return options_of_firmware[i].name;
@@ -149,7 +152,7 @@ static const char *asked_of_firmware(const request *r) {
 
 static int check_firmware(const request *r) {
     if (r->target == NULL)
-        return firnc_usage("export", "--firmware: the core is missing; add --target, such as --target cortex-m4f");
+        return firnc_usage("export", "--firmware: the core is missing; add --core, such as --core cortex-m4f");
     if (r->key == NULL)
         return firnc_usage("export", "--firmware: the key is missing; add --pub PUB");
     if (r->others.count > 1)
@@ -159,7 +162,7 @@ static int check_firmware(const request *r) {
     if (r->data == NULL && r->labels != NULL)
         return firnc_usage("export", "--labels: there is no --data; add it");
     if (r->labels == NULL && r->weights != NULL)
-        return firnc_usage("export", "--weights: there are no --labels; add them");
+        return firnc_usage("export", "--sample-weights: there are no --labels; add them");
     if (r->data == NULL && r->records != 0)
         return firnc_usage("export", "--records: there is no --data; add it");
     return FIRNC_EXIT_OK;
@@ -246,9 +249,9 @@ const firnc_command firnc_command_export = {
     .words = {.name = "export",
               .group = "Devices",
               .summary = "write what a firmware is built and flashed with",
-              .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [--threads] [-o FILE]", "PLAN --array [-o FILE]",
+              .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [--parallel] [-o FILE]", "PLAN --array [-o FILE]",
                         "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE",
-                        "PLAN --firmware DIR --target TARGET --pub PUB [--with PLAN] [--data FILE]"},
+                        "PLAN --firmware DIR --core CORE --pub PUB [--with PLAN] [--data FILE]"},
               .text = "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key",
               .operand = {.value = "PLAN|KEY",
                           .kind = FIRN_OPTION_TEXT,

@@ -128,7 +128,8 @@ typedef struct request {
 } request;
 
 static const firn_option options[] = {
-    {.name = "--steps",
+    {.name = "--range",
+     .old = "--steps",
      .value = "A:B",
      .text = "the optimizer steps A to B - 1; default: all of the run",
      .kind = FIRN_OPTION_TEXT,
@@ -158,7 +159,7 @@ static int schedule_command(int argc, char **argv) {
     uint64_t from = 0, to = 0;
     if (r.steps != NULL && !read_steps(r.steps, &from, &to))
         return firnc_usage("schedule",
-                           "--steps: %s is not a range of steps up to %.0f; write 0:100 for the first hundred", r.steps,
+                           "--range: %s is not a range of steps up to %.0f; write 0:100 for the first hundred", r.steps,
                            FIRNC_STEPS_MAX);
     firnc_bytes file;
     schedules *s = firnc_allocate(sizeof *s);
@@ -173,17 +174,17 @@ static int schedule_command(int argc, char **argv) {
         return status;
     const bool to_the_end = r.steps == NULL || strchr(r.steps, ':')[1] == '\0';
     if (to_the_end && s->steps == 0)
-        return firnc_usage("schedule", "--steps: the run has no end; write 0:100 for the first hundred steps");
+        return firnc_usage("schedule", "--range: the run has no end; write 0:100 for the first hundred steps");
     if (to_the_end)
         to = s->steps;
     if (from > to)
-        return firnc_usage("schedule", "--steps: step %llu comes after the end, %llu; write a smaller first number",
+        return firnc_usage("schedule", "--range: step %llu comes after the end, %llu; write a smaller first number",
                            (unsigned long long)from, (unsigned long long)to);
     if (s->steps != 0 && to > s->steps)
-        firnc_say("firnc: %s: warning: --steps: the run has %llu steps; the values of later ones are never used",
+        firnc_say("firnc: %s: warning: --range: the run has %llu steps; the values of later ones are never used",
                   r.name, (unsigned long long)s->steps);
     if (r.plot != NULL && from == to)
-        return firnc_usage("schedule", "--plot: there is no step to draw; give --steps a larger second number");
+        return firnc_usage("schedule", "--plot: there is no step to draw; give --range a larger second number");
     if (r.plot != NULL)
         return draw_values(s, r.plot, from, to) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
     print_values(s, from, to);

@@ -138,20 +138,26 @@ static const firn_option attach_options[] = {
      .text = "the signature: 64 bytes, r then s, or DER",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
-     .place = offsetof(attach_request, signature)},
+     .needed = FIRN_EVERY_COMMAND,
+     .place = offsetof(attach_request, signature),
+     .what = "the signature"},
     {.name = "--pub",
      .value = "PUB",
      .text = "the public key that it is checked with",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
-     .place = offsetof(attach_request, pub)},
+     .needed = FIRN_EVERY_COMMAND,
+     .place = offsetof(attach_request, pub),
+     .what = "the public key"},
     {.name = "--output",
      .brief = "-o",
      .value = "PLAN",
      .text = "the file to write",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
-     .place = offsetof(attach_request, output)},
+     .needed = FIRN_EVERY_COMMAND,
+     .place = offsetof(attach_request, output),
+     .what = "the file to write"},
 };
 
 /* Whether a byte is an ASCII character that is printed, and no blank. */
@@ -186,8 +192,6 @@ static int attach_command(int argc, char **argv) {
     attach_request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_attach, &r))
         return FIRNC_EXIT_USAGE;
-    if (r.signature == NULL || r.pub == NULL || r.output == NULL)
-        return firnc_usage("attach", "--signature, --pub and -o are needed; add what is missing");
     const char *const inputs[] = {r.name, r.signature, r.pub};
     if (!firnc_output_is_free("attach", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;

@@ -53,7 +53,7 @@ static const firn_option options[] = {
      .brief = "-o",
      .value = "FILE",
      .text = "write the ids there: an array of NumPy if the name ends in .npy, else raw; - prints them as numbers, as "
-             "firn generate --prompt takes them; with --decode the text, - prints it",
+             "firn generate --prompt takes them; with --to-text the text, - prints it",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_STREAM,
      .place = offsetof(request, output)},
@@ -74,7 +74,8 @@ static const firn_option options[] = {
      .text = "print how many tokens each text has, and write nothing",
      .kind = FIRN_OPTION_FLAG,
      .place = offsetof(request, count)},
-    {.name = "--decode",
+    {.name = "--to-text",
+     .old = "--decode",
      .text = "the reverse: the file has ids, and its text goes to -o or to standard output; - reads numbers from "
              "standard input, as firn generate prints them",
      .kind = FIRN_OPTION_FLAG,
@@ -484,11 +485,11 @@ static int check_inputs(const request *r) {
     for (uint32_t i = 0; i < r->name_count; i++)
         streams += firnc_ids_is_stream(r->names[i]);
     if (r->decode && r->text != NULL)
-        return firnc_usage("tokens", "--text: is a text and no ids; leave out --decode, or give ids as --decode -");
+        return firnc_usage("tokens", "--text: is a text and no ids; leave out --to-text, or give ids as --to-text -");
     if (r->text != NULL && r->name_count > 0)
         return firnc_usage("tokens", "--text: encodes this text alone; leave out it or %s", r->names[0]);
     if (r->decode && r->name_count > 1)
-        return firnc_usage("tokens", "--decode: takes one file of ids; leave out %s", r->names[1]);
+        return firnc_usage("tokens", "--to-text: takes one file of ids; leave out %s", r->names[1]);
     if (streams > 1)
         return firnc_usage("tokens", "-: standard input can be read once; leave out the second -");
     return FIRNC_EXIT_OK;
@@ -512,7 +513,7 @@ static int check(const request *r) {
         return firnc_usage("tokens",
                            "the tokenizer is missing or not one; give --tokenizer, or --vocabulary and --merges");
     if (r->decode && (r->count || r->special || r->plain))
-        return firnc_usage("tokens", "--decode: not with --count, --special or --no-special-in-text; leave one out");
+        return firnc_usage("tokens", "--to-text: not with --count, --special or --no-special-in-text; leave one out");
     const int status = check_inputs(r);
     if (status != FIRNC_EXIT_OK)
         return status;
@@ -547,7 +548,7 @@ const firnc_command firnc_command_tokens = {
               .summary = "encode texts to token ids, and decode them",
               .forms = {"TEXT... --tokenizer FILE -o FILE [options]",
                         "TEXT... --vocabulary FILE --merges FILE -o FILE [options]", "TEXT... --tokenizer FILE --count",
-                        "--text TEXT --tokenizer FILE -o -", "--decode FILE --tokenizer FILE [-o FILE]"},
+                        "--text TEXT --tokenizer FILE -o -", "--to-text FILE --tokenizer FILE [-o FILE]"},
               .text = "encode texts to the ids of a tokenizer's tokens, and decode them",
               .more =
                   "An array (-o train.npy) is of int32, as firn train --data takes it. Raw ids are uint16 if the "

@@ -25,12 +25,15 @@ typedef struct request {
 } request;
 
 static const firn_option options[] = {
-    {.name = "--weights",
+    {.name = "--trained",
+     .old = "--weights",
      .value = "FILE",
      .text = "the parameters, as firn export writes them (.safetensors)",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
-     .place = offsetof(request, weights)},
+     .needed = FIRN_EVERY_COMMAND,
+     .place = offsetof(request, weights),
+     .what = "the weights that firn export wrote"},
     {.name = "--hf",
      .value = "FOLDER",
      .text = "take the model from this folder, as firnc compile --hf does; implies --original",
@@ -63,7 +66,9 @@ static const firn_option options[] = {
              "folder of --hf",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
-     .place = offsetof(request, output)},
+     .needed = FIRN_EVERY_COMMAND,
+     .place = offsetof(request, output),
+     .what = "the file to write"},
     {.name = "--set",
      .value = "a.b=VALUE",
      .text = "change a key of the recipe; may be given again",
@@ -469,8 +474,6 @@ static int weights_command(int argc, char **argv) {
     request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_weights, &r))
         return FIRNC_EXIT_USAGE;
-    if (r.weights == NULL || r.output == NULL)
-        return firnc_usage("weights", "--weights and -o are needed; add what is missing");
     if (firnc_weights_is_folder(r.output) && r.hugging_face == NULL)
         return firnc_usage("weights", "-o: %s is a folder, which takes --hf too; give that, or the name of a file",
                            r.output);
@@ -494,7 +497,7 @@ const firnc_command firnc_command_weights = {
     .words = {.name = "weights",
               .group = "Weights and text",
               .summary = "write trained weights for other programs",
-              .forms = {"RECIPE --weights FILE -o FILE [options]"},
+              .forms = {"RECIPE --trained FILE -o FILE [options]"},
               .text = "write exported parameters under the names and in the layouts that other programs know",
               .operand = {.value = "RECIPE",
                           .kind = FIRN_OPTION_TEXT,

@@ -26,6 +26,13 @@ typedef struct file {
 
 static const char *const names[FIRNC_DEVICE_STREAMS] = {"data", "labels", "weights"};
 
+/* The options of firnc export, and of firn, that name their files. */
+static const char *const options[FIRNC_DEVICE_STREAMS] = {"--data", "--labels", "--sample-weights"};
+
+const char *firnc_records_option(uint32_t stream) {
+    return options[stream];
+}
+
 const char *firnc_records_name(uint32_t stream) {
     return names[stream];
 }
@@ -70,7 +77,7 @@ static const char *convert_text(const firnc_device *device, const firnc_records_
     const bool labelled = device->streams > 1, column = labelled && files[1] == NULL && is_table(files[0]);
     return firnc_format("`firn data %s%s%s%s --plan %s --pub %s --convert device.npy%s`, then --data device.npy%s%s",
                         files[0], option_text("--labels", files[1]), column ? " --target-column COLUMN" : "",
-                        option_text("--weights", files[2]), device->train.name, wanted->key,
+                        option_text("--sample-weights", files[2]), device->train.name, wanted->key,
                         labelled ? " --convert-labels device-labels.npy" : "",
                         labelled ? " --labels device-labels.npy" : "",
                         device->streams > 2 ? ", and of weights `firn data WEIGHTS --convert device-weights.npy`" : "");
@@ -370,8 +377,8 @@ static int refuse_absent(const firnc_device *device, const firnc_records_wanted 
     struct stat status;
     const char *data = wanted->files[0];
     const bool inside = stream == 1 && (is_table(data) || (stat(data, &status) == 0 && S_ISDIR(status.st_mode)));
-    return firnc_usage("export", "--%s: missing, and %s reads %s; add --%s FILE%s%s", names[stream], device->train.name,
-                       names[stream], names[stream],
+    return firnc_usage("export", "%s: missing, and %s reads %s; add %s FILE%s%s", options[stream], device->train.name,
+                       names[stream], options[stream],
                        inside ? "; of a table or of class folders make data and labels by " : "",
                        inside ? convert_text(device, wanted) : "");
 }
@@ -380,7 +387,7 @@ static int refuse_absent(const firnc_device *device, const firnc_records_wanted 
 static int check_files(const firnc_device *device, const firnc_records_wanted *wanted) {
     for (uint32_t i = 0; i < FIRNC_DEVICE_STREAMS; i++) {
         if (wanted->files[i] != NULL && i >= device->streams)
-            return firnc_usage("export", "--%s: %s reads none; leave it out", names[i], device->train.name);
+            return firnc_usage("export", "%s: %s reads none; leave it out", options[i], device->train.name);
         if (wanted->files[i] == NULL && i < device->streams)
             return refuse_absent(device, wanted, i);
     }

@@ -24,6 +24,8 @@ typedef struct firnc_records {
 
 /* The name of a stream's file without .npy, such as "data", and the option that names the user's file. */
 const char *firnc_records_name(uint32_t stream);
+/* The option that names its file: --data, --labels or --sample-weights. */
+const char *firnc_records_option(uint32_t stream);
 
 /* Reads the records. They must be of the type and the length that the plan reads, in range, enough for a batch of each
  * plan, and fit into the board's flash beside the plans. Returns the exit code, after one line on stderr if it is not

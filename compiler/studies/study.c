@@ -75,7 +75,7 @@ const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
      .place = offsetof(firnc_study, labels)},
     {.name = "--sample-weights",
      .value = "FILE",
-     .text = "weights of the records, as firn takes them by --weights",
+     .text = "weights of the records, as firn takes them",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
      .place = offsetof(firnc_study, sample_weights)},
@@ -99,7 +99,8 @@ const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
      .text = "whether .csv tables have names of columns",
      .kind = FIRN_OPTION_TEXT,
      .place = offsetof(firnc_study, header)},
-    {.name = "--steps",
+    {.name = "--trial-steps",
+     .old = "--steps",
      .value = "N",
      .text = "steps of each trial; default: all of the run",
      .kind = FIRN_OPTION_NUMBER,
@@ -426,7 +427,7 @@ static words runner_words(const firnc_study *study, const char *command, const c
     for (uint32_t i = 0; i < study->data.count; i++)
         add_option(&w, "--data", study->data.text[i]);
     add_option(&w, "--labels", study->labels);
-    add_option(&w, "--weights", study->sample_weights);
+    add_option(&w, "--sample-weights", study->sample_weights);
     add_option(&w, "--member", study->member);
     add_option(&w, "--target-column", study->target_column);
     add_option(&w, "--columns", study->columns);

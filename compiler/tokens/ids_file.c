@@ -168,7 +168,7 @@ static bool begin(firnc_ids_reader *reader, uint64_t size) {
                 refuse(reader, "cannot be read again; give a regular file")) &&
                read_header(reader, size);
     if (has_numbers(reader, head, count))
-        return refuse(reader, "has numbers as text; give them to standard input, as --decode - <FILE, or name the file "
+        return refuse(reader, "has numbers as text; give them to standard input, as --to-text - <FILE, or name the file "
                               ".bin if its bytes are raw ids");
     reader->width = width_of(reader->vocabulary);
     reader->count = size / reader->width;

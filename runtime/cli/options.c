@@ -44,7 +44,7 @@ static const char *read_members(void *request, const char *value) {
     for (uint32_t i = 0; value != NULL; i++) {
         const char *comma = strchr(value, ',');
         if (i == FIRN_HOST_STREAMS)
-            return "names more than three arrays; write those of --data, --labels and --weights";
+            return "names more than three arrays; write those of --data, --labels and --sample-weights";
         const size_t length = comma != NULL ? (size_t)(comma - value) : strlen(value);
         char *name = length != 0 ? firn_host_path(value, "") : NULL;
         if (name != NULL)
@@ -215,7 +215,8 @@ static const firn_option options_of_all[] = {
      .kind = FIRN_OPTION_WORD,
      .place = offsetof(cli_options, axis),
      .commands = STATISTICS},
-    {.name = "--weights",
+    {.name = "--sample-weights",
+     .old = "--weights",
      .value = "FILE",
      .text = "weights of the records, for a model with sample_weights; needs --labels",
      .kind = FIRN_OPTION_TEXT,
@@ -377,7 +378,8 @@ static const firn_option options_of_all[] = {
      .names = FIRN_NAMES_FILE,
      .place = offsetof(cli_options, eval_labels),
      .commands = TRAIN},
-    {.name = "--eval-weights",
+    {.name = "--eval-sample-weights",
+     .old = "--eval-weights",
      .value = "FILE",
      .text = "weights of the records in --eval-data; needs --eval-labels",
      .kind = FIRN_OPTION_TEXT,
@@ -869,7 +871,7 @@ static const char *needs_eval(const cli_options *options, uint32_t command) {
     return options->eval_every != 0             ? "--eval-every"
            : options->eval_data_count != 0      ? "--eval-data"
            : options->eval_labels != NULL       ? "--eval-labels"
-           : options->eval_weights != NULL      ? "--eval-weights"
+           : options->eval_weights != NULL      ? "--eval-sample-weights"
            : options->by != NULL                ? "--by"
            : options->keep_best != NULL         ? "--keep-best"
            : options->patience != 0             ? "--patience"
@@ -887,11 +889,11 @@ static int check_evaluation(const cli_options *options, uint32_t command) {
         return usage(options, "needs --log with ", options->keep_best != NULL ? "--keep-best" : "--patience");
     if (options->eval_data_count == 0 && (options->eval_labels != NULL || options->eval_weights != NULL))
         return usage(options, "needs --eval-data with ",
-                     options->eval_labels != NULL ? "--eval-labels" : "--eval-weights");
+                     options->eval_labels != NULL ? "--eval-labels" : "--eval-sample-weights");
     if (options->eval_labels != NULL && options->target != NULL)
         return usage(options, "gets labels twice, by --eval-labels and --target-column; leave one out", "");
     if (options->eval_labels == NULL && options->target == NULL && options->eval_weights != NULL)
-        return usage(options, "needs --eval-labels with ", "--eval-weights");
+        return usage(options, "needs --eval-labels with ", "--eval-sample-weights");
     return CLI_OK;
 }
 
@@ -906,14 +908,14 @@ static int check(const cli_options *options, uint32_t command) {
     if ((options->labels == NULL && options->members[1] != NULL) ||
         (options->weights == NULL && options->members[2] != NULL))
         return usage(options, "names an array by --member, and no file by ",
-                     options->labels == NULL ? "--labels" : "--weights");
+                     options->labels == NULL ? "--labels" : "--sample-weights");
     if (options->labels != NULL && options->target != NULL)
         return usage(options, "gets labels twice, by --labels and --target-column; leave one out",
                      options->eval_data_count != 0
                          ? " (--target-column holds for --data and --eval-data: give both as tables, or neither)"
                          : "");
     if (options->labels == NULL && options->target == NULL && options->weights != NULL)
-        return usage(options, "needs --labels with ", "--weights");
+        return usage(options, "needs --labels with ", "--sample-weights");
     if (command == EVAL && options->classes != NULL && options->confusion == NULL && !options->per_class)
         return usage(options, "needs --confusion or --per-class with ", "--classes");
     return check_evaluation(options, command);

@@ -87,7 +87,7 @@ int cli_exit_code(int error) {
 /* One hash identifies the files of all streams, so it does not say which of them differ. A plan that reads all of its
  * data, and not one part, may be given other data. */
 static const char *mend_of_data(const cli_session *session, char *text, size_t size) {
-    static const char *const options[] = {"--data", "--data and --labels", "--data, --labels and --weights"};
+    static const char *const options[] = {"--data", "--data and --labels", "--data, --labels and --sample-weights"};
     const uint32_t last = session->data.source.stream_count - 1;
     snprintf(text, size, "%sgive the same files by %s, in the same order, %s--allow-other-data",
              last == 0   ? ""
@@ -432,7 +432,8 @@ static int open_data(cli_session *session, const cli_session *owner) {
     const cli_options *options = session->options;
     firn_host_wanted wanted = {.records = session->info.window == 0, .stream_count = session->info.streams};
     if (wanted.stream_count > FIRN_HOST_STREAMS) {
-        firn_host_fail(options->file, "reads %lu streams of data, and firn has %d: --data, --labels and --weights",
+        firn_host_fail(options->file,
+                       "reads %lu streams of data, and firn has %d: --data, --labels and --sample-weights",
                        (unsigned long)wanted.stream_count, FIRN_HOST_STREAMS);
         return CLI_REFUSED;
     }
@@ -478,13 +479,12 @@ static int open_plan(cli_session *session) {
 /* Refuses files for streams that the plan does not read. */
 static int check_streams(const cli_session *session) {
     const cli_options *options = session->options;
-    const char *what = options->weights != NULL && session->info.streams < 3  ? "weights"
-                       : options->labels != NULL && session->info.streams < 2 ? "labels"
-                                                                              : NULL;
-    if (what == NULL)
+    const bool weights = options->weights != NULL && session->info.streams < 3;
+    const bool labels = options->labels != NULL && session->info.streams < 2;
+    if (!weights && !labels)
         return CLI_OK;
-    firn_host_fail(options->file, "the plan reads no %s; leave out --%s%s", what,
-                   reads_eval_data(session) ? "eval-" : "", what);
+    firn_host_fail(options->file, "the plan reads no %s; leave out --%s%s", weights ? "weights" : "labels",
+                   reads_eval_data(session) ? "eval-" : "", weights ? "sample-weights" : "labels");
     return CLI_USAGE;
 }
 

@@ -150,17 +150,17 @@ tr '\000-\011' '\001\001\001\001\001\001\001\001\001\000' <"$folder/classes" | n
 head -c 480 /dev/zero | tr '\000' '?' | npy "$folder/float_weights.npy" '<f4' '(120,)'
 expect "a class that is ignored" 0 "" weighted ignored
 cp "$folder/out" "$folder/ignored"
-expect "weights" 0 "" weighted weights --weights "$folder/weights.npy"
+expect "weights" 0 "" weighted weights --sample-weights "$folder/weights.npy"
 same "a weight of 0 is not as a class that is ignored" "$folder/out" "$folder/ignored"
-expect "no weights" 1 "images: the plan also reads 1 uint8 of each record (DATA_TYPE); give them by --weights" weighted weights
+expect "no weights" 1 "images: the plan also reads 1 uint8 of each record (DATA_TYPE); give them by --sample-weights" weighted weights
 expect "weights of another type" 1 "firn: [^ ]*/float_weights.npy: record 0, counted from 0, is 0.7470588; the plan reads uint8, and .* no whole number (DATA_TYPE): .*weight_type" \
-    weighted weights --weights "$folder/float_weights.npy"
-expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights "$folder/weights.npy"
+    weighted weights --sample-weights "$folder/float_weights.npy"
+expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --sample-weights "$folder/weights.npy"
 head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '|u1' '(50,)'
-expect "fewer weights than images" 1 "120 records and 50 weights" weighted weights --weights "$folder/few_weights.npy"
+expect "fewer weights than images" 1 "120 records and 50 weights" weighted weights --sample-weights "$folder/few_weights.npy"
 
-expect "weights that nobody reads" 2 "reads no weights; leave out --weights" weighted ignored \
-    --weights "$folder/weights.npy"
+expect "weights that nobody reads" 2 "reads no weights; leave out --sample-weights" weighted ignored \
+    --sample-weights "$folder/weights.npy"
 compile none small_mlp.yaml eval --set trainer.init.model.ignore_index=9
 head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '|u1' '(120,)'
 expect "every row ignored" 1 "^firn: [^ ]*/nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
@@ -211,7 +211,7 @@ numbers() {
     "$FIRN" train "$folder/$plan.plan" --pub "$PUB" --quiet --data "$folder/$data.npy" --labels "$folder/three.npy" "$@"
 }
 expect "NaN in a record of weight 0" 4 "^firn: [^ ]*/one_nan.npy: a parameter is NaN.*step 2 reads record 6, counted from 0, whose element 1 is NaN, and nothing was saved: .*a weight of 0 does not mask" \
-    numbers linear one_nan --weights "$folder/masked.npy" --checkpoint "$folder/never"
+    numbers linear one_nan --sample-weights "$folder/masked.npy" --checkpoint "$folder/never"
 [ ! -e "$folder/never" ] || fail "a state that is ruined was saved"
 expect "infinity with dynamic scaling" 4 "^firn: [^ ]*/one_inf.npy: .*LOSS_NOT_FINITE.*step 2 reads record 6, .*is infinity, and the state is that before it: mend such records, or leave them out of the file\$" \
     numbers scaled_true one_inf

@@ -10,7 +10,7 @@ RECIPE=compiler/recipes/small_gpt2.yaml
 
 cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/LGPL-2.1 >"$folder/text"
 load=$(cut -d . -f 1 /proc/loadavg)$(cut -d . -f 2 /proc/loadavg | cut -c 1) # in tenths
-"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types bfloat16,float16 --pol 1,2 -o "$folder/study" \
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 5 --types bfloat16,float16 --pol 1,2 -o "$folder/study" \
     >"$folder/table" 2>"$folder/err"
 cp "$folder/table" "$folder/out"
 # Between 0.2 and 0.5 the load may have changed since it was read.
@@ -43,7 +43,7 @@ sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/study/float16-pol2.json
 
 # Logits by blocks of rows change no loss; a number of rows that the plan cannot have is warned of once.
 losses_of_rows() {
-    expect "--logit-rows $1" 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types float16 --pol 2 \
+    expect "--logit-rows $1" 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 5 --types float16 --pol 2 \
         --set trainer.fit.train_dataloader.micro_batch_size=4 --logit-rows "$1" -o "$folder/rows$1"
     cut -d, -f1-6 "$folder/rows$1/compare.csv"
 }
@@ -53,7 +53,7 @@ losses_of_rows 64 | cmp -s - "$folder/blocks" || fail "--logit-rows: other losse
 [ "$(grep -c 'warning: --logit-rows: 64 changes nothing: the logits have' "$folder/err")" -eq 1 ] || fail "--logit-rows 64: no warning"
 
 # A run that ends with an error caused by values is a result. (1e38 as a static scale overflows at once.)
-expect 'a run that stops' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types float16 --pol 0 \
+expect 'a run that stops' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 5 --types float16 --pol 0 \
     --set trainer.init.precision.loss_scaling_factor=1e38 -o "$folder/stopped"
 grep -q '^float16-pol0,.*,yes,' "$folder/stopped/compare.csv" || fail "a stopped run is not marked"
 
@@ -62,7 +62,7 @@ expect 'no folder' 2 'write -o' "$FIRNC" compare "$RECIPE" --data "$folder/text"
 expect 'a folder that is there' 1 'not there yet' "$FIRNC" compare "$RECIPE" --data "$folder/text" -o "$folder/study"
 expect 'an unknown type' 2 'float8' "$FIRNC" compare "$RECIPE" --data "$folder/text" --types float8 -o "$folder/no"
 expect 'a level twice' 2 '1,1' "$FIRNC" compare "$RECIPE" --data "$folder/text" --pol 1,1 -o "$folder/no"
-expect 'too many steps' 1 'num_steps' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 100000 -o "$folder/no"
+expect 'too many steps' 1 'num_steps' "$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 100000 -o "$folder/no"
 [ ! -e "$folder/no" ] || fail "a refused study made its folder"
 expect 'few rows' 2 'few is not a number of rows' "$FIRNC" compare "$RECIPE" --data "$folder/text" --logit-rows few -o "$folder/no"
 expect 'no threads' 2 '--threads: 0' "$FIRNC" compare "$RECIPE" --data "$folder/text" --threads 0 -o "$folder/no"
@@ -122,7 +122,7 @@ int rename(const char *from, const char *to) {
 end
 ${CC:-cc} -std=c11 -O1 -shared -fPIC "$folder/renames.c" -o "$folder/renames.so" -ldl
 status=0
-LD_PRELOAD=$folder/renames.so "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 2 --types bfloat16 --pol 0 \
+LD_PRELOAD=$folder/renames.so "$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 2 --types bfloat16 --pol 0 \
     -o "$folder/unwritten" >"$folder/out" 2>"$folder/err" || status=$?
 [ $status -eq 1 ] && grep -q 'compare.csv: cannot be written: No space left on device; make room' "$folder/err" &&
     grep -q 'unwritten: note: the trials are done, and what they have left is kept there' "$folder/err" &&
@@ -162,7 +162,7 @@ wait $study || status=$?
 [ $status -eq 130 ] && [ ! -e "$folder/long" ] || fail "SIGTERM with SIGINT ignored: exit $status"
 
 # Precision keys in the model of an older recipe do not prevent a study.
-expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --types float16 --pol 1 \
+expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 1 --types float16 --pol 1 \
     --set trainer.init.model.mixed_precision=true --set trainer.init.precision.fp16_type=null \
     --set trainer.init.model.use_bfloat16=true -o "$folder/older"
 
@@ -171,7 +171,7 @@ cat "$folder/text" "$folder/text" | head -c 94080 | npy "$folder/images.npy" '|u
 head -c 120 /dev/zero | npy "$folder/labels.npy" '|u1' '(120,)'
 head -c 120 "$folder/text" | npy "$folder/weights.npy" '|u1' '(120,)'
 set -- "$FIRNC" compare compiler/recipes/small_mlp.yaml --data "$folder/images.npy" --labels "$folder/labels.npy" \
-    --steps 2 --types bfloat16 --pol 1 --set trainer.fit.train_dataloader.held_out_per_mille=200
+    --trial-steps 2 --types bfloat16 --pol 1 --set trainer.fit.train_dataloader.held_out_per_mille=200
 expect 'weights that nobody takes' 1 'leave out --sample-weights' "$@" --sample-weights "$folder/weights.npy" \
     -o "$folder/weighted"
 set -- "$@" --set trainer.init.model.sample_weights=true --set trainer.fit.train_dataloader.weight_type=uint8

@@ -198,7 +198,7 @@ model_hash() {
 [ "$(model_hash next)" = "$(model_hash same)" ] || fail "what is frozen from here on is not what was trained"
 
 "$FIRN" export "$folder/lora.ckpt" -o "$folder/lora.safetensors" >"$folder/out"
-"$FIRNC" weights $tiny --set "$lora" --plan "$folder/lora.plan" --weights "$folder/lora.safetensors" -o "$folder/merged.safetensors" >"$folder/out"
+"$FIRNC" weights $tiny --set "$lora" --plan "$folder/lora.plan" --trained "$folder/lora.safetensors" -o "$folder/merged.safetensors" >"$folder/out"
 expect "LoRA without a place" 1 "16 of its parameters are none of the recipe's model: .*lora_A.*--allow-unmatched" \
     compile $tiny none 40 --continue "$folder/lora.ckpt" --weights "$folder/merged.safetensors"
 expect "LoRA is merged" 0 "" compile $tiny next 40 --continue "$folder/lora.ckpt" --weights "$folder/merged.safetensors" --allow-unmatched

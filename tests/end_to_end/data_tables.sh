@@ -166,7 +166,7 @@ expect "resumed with the columns swapped" 3 "CHECKPOINT_OTHER_DATA" table table.
 expect "resumed" 0 "" table order.csv --checkpoint "$folder/ckpt" --resume --columns age,height
 
 # Studies pass the options on.
-expect "a study of a table" 0 "" "$FIRNC" compare compiler/recipes/small_mlp.yaml --firn "$FIRN" --steps 1 -o "$folder/study" \
+expect "a study of a table" 0 "" "$FIRNC" compare compiler/recipes/small_mlp.yaml --firn "$FIRN" --trial-steps 1 -o "$folder/study" \
     --set 'trainer.init.model={name: mlp, input_size: 2, hidden_sizes: [], output_size: 3}' \
     --set 'trainer.fit.train_dataloader={batch_size: 4, feature_type: float32, label_type: int32}' \
     --data "$folder/order.csv" --target-column class --columns age,height --header yes

@@ -56,7 +56,7 @@ near() {
 # exported NAME: the model of a run that has taken no step, as firnc weights writes it.
 exported() {
     train "$1" 0 && "$FIRN" export "$folder/$1.ckpt" -o "$folder/$1.export" &&
-        "$FIRNC" weights $recipe --weights "$folder/$1.export" --plan "$folder/$1.plan" \
+        "$FIRNC" weights $recipe --trained "$folder/$1.export" --plan "$folder/$1.plan" \
             --set "trainer.init.fine_tuning=$2" -o "$folder/$1.safetensors" >"$folder/out"
 }
 for weights in "" "--weights $golden"; do
@@ -68,27 +68,27 @@ for weights in "" "--weights $golden"; do
 done
 [ "$(grep -ac 'wte\|\.h\.' "$folder/frozen.export")" -eq 0 ] || fail "a checkpoint has frozen weights"
 expect "an export without the plan" 1 "transformer.h.0.attn.c_attn.bias is frozen.*give --plan" "$FIRNC" weights $recipe \
-    --weights "$folder/frozen.export" --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
+    --trained "$folder/frozen.export" --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
 expect "an export with another plan" 1 "plain.plan: did not train .*frozen.export: .*; give the plan of" "$FIRNC" weights \
-    $recipe --weights "$folder/frozen.export" --plan "$folder/plain.plan" \
+    $recipe --trained "$folder/frozen.export" --plan "$folder/plain.plan" \
     --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
 # The same model with other frozen weights; a file that does not say its model is taken with any plan that has its shapes.
 expect "other frozen weights" 0 "" compile other train "{train: '*.ln_f.*'}" $float32 --set trainer.init.seed=4
 expect "an export with other frozen weights" 1 "other.plan: did not train .*other frozen weights" "$FIRNC" weights \
-    $recipe --weights "$folder/frozen.export" --plan "$folder/other.plan" \
+    $recipe --trained "$folder/frozen.export" --plan "$folder/other.plan" \
     --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
 sed 's/"model_hash"/"other_hash"/' "$folder/frozen.export" >"$folder/silent.export"
-expect "a file without a model" 0 "" "$FIRNC" weights $recipe --weights "$folder/silent.export" --plan "$folder/other.plan" \
+expect "a file without a model" 0 "" "$FIRNC" weights $recipe --trained "$folder/silent.export" --plan "$folder/other.plan" \
     --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/other.safetensors"
 expect "a file without a model, and a plan without its weights" 1 \
     "plain.plan: has no frozen weight transformer.h.0.attn.c_attn.bias" "$FIRNC" weights \
-    $recipe --weights "$folder/silent.export" --plan "$folder/plain.plan" \
+    $recipe --trained "$folder/silent.export" --plan "$folder/plain.plan" \
     --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
 
 head -c 2000 "$folder/frozen.plan" >"$folder/short.plan"
-expect "an export with a part of a plan" 1 "short.plan: refused: " "$FIRNC" weights $recipe --weights "$folder/frozen.export" \
+expect "an export with a part of a plan" 1 "short.plan: refused: " "$FIRNC" weights $recipe --trained "$folder/frozen.export" \
     --plan "$folder/short.plan" --set "trainer.init.fine_tuning={train: '*.ln_f.*'}" -o "$folder/none"
-expect "an export over its plan" 2 "would replace" "$FIRNC" weights $recipe --weights "$folder/frozen.export" \
+expect "an export over its plan" 2 "would replace" "$FIRNC" weights $recipe --trained "$folder/frozen.export" \
     --plan "$folder/frozen.plan" -o "$folder/frozen.plan"
 
 train frozen 3
@@ -210,7 +210,7 @@ within "the first loss, by the model's own file" "$(distance own 1 1 1)" 1e-6
 # merged NAME STEPS: merges $folder/lora.plan after so many steps to $folder/NAME.safetensors.
 merged() {
     train lora "$2" && "$FIRN" export "$folder/lora.ckpt" -o "$folder/$1.export" &&
-        "$FIRNC" weights $recipe --weights "$folder/$1.export" --plan "$folder/lora.plan" \
+        "$FIRNC" weights $recipe --trained "$folder/$1.export" --plan "$folder/lora.plan" \
             --set "trainer.init.fine_tuning=$tuned" -o "$folder/$1.safetensors"
 }
 expect "merge" 0 "" merged merged 8

@@ -96,7 +96,7 @@ done
 kinds_of() {
     sed -n "s/^$1,.*,\(no\|yes\),//p" "$folder/$2/compare.csv"
 }
-"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 2 --lowering native --target amx-bf16 --types float16,bfloat16 \
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 2 --lowering native --target amx-bf16 --types float16,bfloat16 \
     --pol 0,1 -o "$folder/amx" >"$folder/table" 2>"$folder/got"
 [ "$(kinds_of bfloat16-pol0 amx)" = 10,0,27,0 ] || fail "kinds of bfloat16 at level 0: $(kinds_of bfloat16-pol0 amx)"
 [ "$(kinds_of bfloat16-pol1 amx)" = 0,0,37,0 ] || fail "kinds of bfloat16 at level 1: $(kinds_of bfloat16-pol1 amx)"
@@ -105,21 +105,21 @@ grep -q '^bfloat16-pol0 .*  10 f32, 27 even_odd_blocks$' "$folder/table" || fail
 [ "$(grep -c 'warning: --target: amx-bf16 changes nothing for float16' "$folder/got")" -eq 1 ] || fail "no warning"
 ! grep -q 'changes nothing for bfloat16' "$folder/got" || fail "a warning of bfloat16"
 
-"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --lowering native --target host --types float16,bfloat16 --pol 0 \
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 1 --lowering native --target host --types float16,bfloat16 --pol 0 \
     -o "$folder/host" >"$folder/out" 2>"$folder/got"
 for half in float16 bfloat16; do
     [ "$(grep -c "^target for $half: [a-z0-9.-]*: " "$folder/out")" -eq 1 ] || fail "compare: no line for $half"
 done
 ! grep -q 'changes nothing' "$folder/got" || fail "compare: a warning of firnc's own choice"
 
-"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --target amx-bf16 --types float16,bfloat16 --pol 0 \
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 1 --target amx-bf16 --types float16,bfloat16 --pol 0 \
     -o "$folder/emulated" >"$folder/out" 2>"$folder/got"
 [ "$(grep -c 'warning: --target: amx-bf16 changes nothing: .*; add --lowering native' "$folder/got")" -eq 1 ] ||
     fail "compare: a target of what is emulated"
 [ "$(grep -c 'changes nothing' "$folder/got")" -eq 1 ] || fail "compare: a second warning of the target"
 
 # tune finds that in linear layers a level changes nothing once they have the engine's order, but in attention it does.
-"$FIRNC" tune "$RECIPE" --data "$folder/text" --steps 2 --target avx512-bf16 --tolerance 0.99 --least-gain 0 \
+"$FIRNC" tune "$RECIPE" --data "$folder/text" --trial-steps 2 --target avx512-bf16 --tolerance 0.99 --least-gain 0 \
     --set trainer.init.model.num_hidden_layers=1 -o "$folder/tuned" >"$folder/out" 2>"$folder/got" || fail "tune: exit $?"
 report=$folder/tuned/report.md
 grep -q 'for target avx512-bf16\.' "$report" || fail "tune: the report has no target"

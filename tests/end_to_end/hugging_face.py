@@ -158,7 +158,7 @@ def check_folder(name, make):
     compiled(base, f"{base}.plan", settings, recipe)
     trained(base, STEPS)
     run(FIRN, "export", f"{base}.ckpt", "-o", f"{base}.safetensors")
-    run(FIRNC, "weights", recipe, *settings, "--hf", base, "--weights", f"{base}.safetensors", "-o", f"{base}.back")
+    run(FIRNC, "weights", recipe, *settings, "--hf", base, "--trained", f"{base}.safetensors", "-o", f"{base}.back")
     Path(f"{base}.back").replace(f"{base}/model.safetensors")
     trained(base, 1, "--resume")
     back, found = type(model).from_pretrained(base, output_loading_info=True)
@@ -167,7 +167,7 @@ def check_folder(name, make):
     # The same in one step: a folder that the class of config.json reads without a name missing or left over.
     shutil.copytree(base, f"{base}_from", dirs_exist_ok=True)
     model.half().save_pretrained(f"{base}_from")
-    run(FIRNC, "weights", recipe, *settings, "--hf", f"{base}_from", "--weights", f"{base}.safetensors", "-o", f"{base}_to/")
+    run(FIRNC, "weights", recipe, *settings, "--hf", f"{base}_from", "--trained", f"{base}.safetensors", "-o", f"{base}_to/")
     reader = getattr(transformers, json.load(open(f"{base}_to/config.json"))["architectures"][0])
     other, found = reader.from_pretrained(f"{base}_to", output_loading_info=True)
     assert not any(found.values()), found
@@ -187,7 +187,7 @@ def check(name, make):
     compiled(f"{base}/model.safetensors", f"{base}.plan", settings)
     trained(base, STEPS)
     run(FIRN, "export", f"{base}.ckpt", "-o", f"{base}.safetensors")
-    run(FIRNC, "weights", RECIPE, *settings, "--weights", f"{base}.safetensors", "-o", f"{base}/model.safetensors")
+    run(FIRNC, "weights", RECIPE, *settings, "--trained", f"{base}.safetensors", "-o", f"{base}/model.safetensors")
     trained(base, 1, "--resume")
     model.config.architectures = [reader.__name__]
     model.config.save_pretrained(base)

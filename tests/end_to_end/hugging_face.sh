@@ -302,7 +302,7 @@ grep -q "warning: tensor bert.embeddings.token_type_embeddings.weight has 2 rows
     --checkpoint "$folder/bert.ckpt" >"$folder/out" 2>"$folder/err"
 "$FIRN" export "$folder/bert.ckpt" -o "$folder/bert.safetensors" >"$folder/out"
 back() {
-    "$FIRNC" weights "$recipe" --set "trainer.init.model=$keys" $no_window --weights "$folder/bert.safetensors" "$@" \
+    "$FIRNC" weights "$recipe" --set "trainer.init.model=$keys" $no_window --trained "$folder/bert.safetensors" "$@" \
         -o "$folder/back.safetensors"
 }
 expect "with the original" 0 "" back --original "$folder/whole.safetensors"
@@ -322,12 +322,12 @@ for row in range(2):
 for name in one:
     assert name in (positions, segments) or np.array_equal(one[name], two[name]), name
 END
-expect "by the folder" 0 "" "$FIRNC" weights "$recipe" --hf "$folder/gpt2" --weights "$folder/gpt2/model.safetensors" \
+expect "by the folder" 0 "" "$FIRNC" weights "$recipe" --hf "$folder/gpt2" --trained "$folder/gpt2/model.safetensors" \
     -o "$folder/back.safetensors"
 
 # A folder takes the place of the file: the same weights, the configuration with their type, the tokenizer as it is.
 bring() {
-    "$FIRNC" weights "$recipe" --hf "$folder/gpt2" --weights "$folder/gpt2/model.safetensors" "$@"
+    "$FIRNC" weights "$recipe" --hf "$folder/gpt2" --trained "$folder/gpt2/model.safetensors" "$@"
 }
 printf '{"model": {"vocab": {"a": 0}}, "big": 1000000000000000019884624838656}' >"$folder/gpt2/tokenizer.json"
 printf 'a b\n' >"$folder/gpt2/merges.txt"
@@ -369,7 +369,7 @@ rm "$folder/gpt2/special_tokens_map.json"
 expect "a folder" 0 "" bring -o "$folder/handed"
 expect "the folder that was handed over" 0 "" compile again --hf "$folder/handed"
 expect "a folder without --hf" 2 "is a folder, which takes --hf too" "$FIRNC" weights tests/end_to_end/gpt2_training.yaml \
-    --weights "$folder/gpt2/model.safetensors" -o "$folder/handed"
+    --trained "$folder/gpt2/model.safetensors" -o "$folder/handed"
 expect "the folder itself" 1 "gpt2/config.json: would be replaced, and is read" bring -o "$folder/gpt2"
 cp -r "$folder/handed" "$folder/kept"
 limited() {
@@ -387,7 +387,7 @@ rm "$folder/gpt2/vocab.json"
 
 # --- studies --------------------------------------------------------------------------------------------------------------
 
-expect "compare" 0 "" "$FIRNC" compare "$recipe" --hf "$folder/gpt2" --data tests/golden/gpt2_training.txt --steps 1 \
+expect "compare" 0 "" "$FIRNC" compare "$recipe" --hf "$folder/gpt2" --data tests/golden/gpt2_training.txt --trial-steps 1 \
     -o "$folder/study"
 
 [ "$failures" -eq 0 ] || exit 1

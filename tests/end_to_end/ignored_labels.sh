@@ -107,20 +107,20 @@ paste "$folder/golden.losses" $golden.losses | awk '
 compile ignored mlp train
 compile weighted weights train
 train ignored ignored $records --labels $golden.npy
-train weighted weighted $records --labels "$folder/zeros.npy" --weights "$folder/weights.npy"
+train weighted weighted $records --labels "$folder/zeros.npy" --sample-weights "$folder/weights.npy"
 same ignored weighted
 for size in 3 2 1; do
     compile "ignored_$size" mlp train $LOADER.micro_batch_size=$size
     compile "weighted_$size" weights train $LOADER.micro_batch_size=$size
     train "ignored_$size" "ignored_$size" $records --labels $golden.npy
-    train "weighted_$size" "weighted_$size" $records --labels "$folder/zeros.npy" --weights "$folder/weights.npy"
+    train "weighted_$size" "weighted_$size" $records --labels "$folder/zeros.npy" --sample-weights "$folder/weights.npy"
     same "ignored_$size" "weighted_$size"
 done
 for setting in $MODEL.label_smoothing=0.1 $MODEL.loss_scaling=batch_size; do
     compile ignored_set mlp train "$setting"
     compile weighted_set weights train "$setting"
     train ignored_set ignored_set $records --labels $golden.npy
-    train weighted_set weighted_set $records --labels "$folder/zeros.npy" --weights "$folder/weights.npy"
+    train weighted_set weighted_set $records --labels "$folder/zeros.npy" --sample-weights "$folder/weights.npy"
     same ignored_set weighted_set
 done
 python3 tests/golden/second_runtime.py "$folder/ignored" $records --labels "$folder/above.npy" --steps 12 >"$folder/second"
@@ -168,7 +168,7 @@ for metric in mean perplexity accuracy mean_per_class_accuracy mean_iou dice fbe
         "$FIRN" eval "$folder/ignored_eval" --pub "$PUB" --quiet $records --labels $golden.npy \
             --checkpoint "$folder/ignored.run" >"$folder/ignored.value" 2>"$folder/err" || fail "eval of $metric ends with an error"
         "$FIRN" eval "$folder/weighted_eval" --pub "$PUB" --quiet $records --labels "$folder/zeros.npy" \
-            --weights "$folder/weights.npy" --checkpoint "$folder/weighted.run" >"$folder/weighted.value" 2>"$folder/err" ||
+            --sample-weights "$folder/weights.npy" --checkpoint "$folder/weighted.run" >"$folder/weighted.value" 2>"$folder/err" ||
             fail "weighted eval of $metric ends with an error"
         [ -s "$folder/ignored.value" ] && cmp -s "$folder/ignored.value" "$folder/weighted.value" ||
             fail "$metric, batches of $batch: $(cat "$folder/ignored.value"), and with weights $(cat "$folder/weighted.value")"

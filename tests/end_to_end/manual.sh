@@ -82,6 +82,7 @@ for tool in firnc firn; do
         groff -man -ww -Tutf8 "$folder/page-of-$command" >"$folder/out" 2>"$folder/err" || fail "$tool-$command.1"
         [ ! -s "$folder/err" ] || fail "$tool-$command.1: groff warns of it"
         in_page "$command" | cmp -s - "$folder/documented" || fail "$tool $command: the page has other options than help"
+        sed 's/\\-/-/g' "$folder/page-of-$command" | sed -n 's/^(old name: \(--[a-z-]*\))$/\1/p' >"$folder/old"
         { cat "$folder/documented"; echo --help; } | sort >"$folder/wanted"
         completed "$tool" "$command" - | cmp -s - "$folder/wanted" || fail "$tool $command: the completion has other options"
         grep -q "^    $command) .*--help" "$folder/completion" || fail "$tool $command: not in the completion"
@@ -97,6 +98,7 @@ for tool in firnc firn; do
             grep -q 'unknown option' "$folder/err" && known=no
             listed=no
             grep -qx -- "$option" "$folder/documented" && listed=yes
+            grep -qx -- "$option" "$folder/old" && listed=yes
             [ $known = $listed ] || fail "$tool $command $option: known $known, listed $listed"
         done
     done <"$folder/commands"

@@ -84,7 +84,7 @@ cut() {
         "$FIRN" train "$folder/plan" --pub "$folder/key.pub.pem" $data --threads 2 --quiet --checkpoint "$folder/run" \
             --log "$folder/log" >"$folder/out" 2>&1 &&
         "$FIRN" export "$folder/run" -o "$folder/exported" >"$folder/out" 2>&1 &&
-        "$FIRNC" weights "$recipe" "$@" --weights "$folder/exported" -o "$folder/after" >"$folder/out" 2>&1 || {
+        "$FIRNC" weights "$recipe" "$@" --trained "$folder/exported" -o "$folder/after" >"$folder/out" 2>&1 || {
         fail "$name: does not run"
         return 0
     }
@@ -106,7 +106,7 @@ records="--data $golden.npy --labels ${golden}_labels.npy"
 for size in 12 6 4 3 2 1; do
     data=$records
     cut "ignore_index" ignored $size 1 0
-    data="$records --weights ${golden}_weights.npy"
+    data="$records --sample-weights ${golden}_weights.npy"
     cut "weights" weighted $size 1 0 $weighing
     cut "weights, scaled and clipped" weighted $size 1 0.25 $weighing $scaled $clipped
 done
@@ -146,7 +146,7 @@ for pair in float16:1e5 cbfloat16:6e9; do
         $(set_of precision.steps_per_increase=4) $(set_of precision.max_loss_scale=1e12) $(set_of precision.initial_loss_scale=${pair#*:})"
     slow='--set trainer.init.schedulers=[{"ConstantLR":{"learning_rate":0.01}}]'
     for size in 12 4 2; do
-        recipe=$folder/mlp.yaml data="$records --weights ${golden}_weights.npy"
+        recipe=$folder/mlp.yaml data="$records --sample-weights ${golden}_weights.npy"
         scales $type.$size $half $slow $weighing --set trainer.fit.train_dataloader.micro_batch_size=$size
         cmp -s "$folder/$type.12" "$folder/$type.$size" || fail "$type: other loss scales with micro-batches of $size"
     done
@@ -249,7 +249,7 @@ for name, array in (("x", generator.standard_normal((8, 6), np.float32)), ("y", 
 END
 # rows NAME LABELS WEIGHTS STATUS PATTERN [OPTION]...: a run over the eight records, two steps of which read all
 rows() {
-    name=$1 pair="--labels $folder/$2.npy --weights $folder/$3.npy" wanted=$4 pattern=$5
+    name=$1 pair="--labels $folder/$2.npy --sample-weights $folder/$3.npy" wanted=$4 pattern=$5
     shift 5
     rm -f "$folder/run"
     expect "$name, micro-batches of $size" "$wanted" "$pattern" "$FIRN" train "$folder/rows.plan" --quiet \
@@ -287,7 +287,7 @@ for size in 4 2 1; do
         --set trainer.init.model.sample_weights=true --set trainer.fit.train_dataloader.batch_size=4 \
         --set trainer.fit.train_dataloader.micro_batch_size=$size >"$folder/out"
     expect "weights whose sum overflows, micro-batches of $size" 4 "LOSS_NOT_FINITE" "$FIRN" train "$folder/large.plan" --quiet \
-        --pub "$folder/key.pub.pem" --data "$folder/x.npy" --labels "$folder/y.npy" --weights "$folder/large.npy"
+        --pub "$folder/key.pub.pem" --data "$folder/x.npy" --labels "$folder/y.npy" --sample-weights "$folder/large.npy"
 done
 
 [ $failures -eq 0 ]

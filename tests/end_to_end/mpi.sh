@@ -137,7 +137,7 @@ end
     equal masked 5 "$(some)" --data $golden/masked_batches.npy --labels $golden/masked_batches_labels.npy
     compile weighted train "$folder/masked.yaml" $(tree 12 1) --set trainer.init.model.sample_weights=true
     equal weighted 5 "$(some)" --data $golden/masked_batches.npy --labels $golden/masked_batches_labels.npy \
-        --weights $golden/masked_batches_weights.npy
+        --sample-weights $golden/masked_batches_weights.npy
 fi
 if takes_next; then # running statistics of batch norms
     compile resnet8 train compiler/recipes/small_resnet8.yaml $(tree 24 3)

@@ -63,7 +63,7 @@ for network in resnet8 ds_cnn mobilenet autoencoder cct; do
     [ "${apart%%:*}" = ok ] || status=1
 
     "$BUILD/firn" export "$work/trained" -o "$work/own.safetensors" >/dev/null
-    "$BUILD/firnc" weights "compiler/recipes/small_$network.yaml" --weights "$work/own.safetensors" \
+    "$BUILD/firnc" weights "compiler/recipes/small_$network.yaml" --trained "$work/own.safetensors" \
         -o "$work/state_dict.safetensors" >/dev/null
     momentum=trainer.init.model.batch_norm_momentum
     [ $network != cct ] || momentum= # it has no batch norm

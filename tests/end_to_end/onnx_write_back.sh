@@ -48,7 +48,7 @@ learns() {
 back() {
     run=$1
     shift
-    "$FIRNC" weights "$folder/net.yaml" --weights "$folder/$run.safetensors" --onnx "$folder/net.onnx" "$@"
+    "$FIRNC" weights "$folder/net.yaml" --trained "$folder/$run.safetensors" --onnx "$folder/net.onnx" "$@"
 }
 # predicts CHECKPOINT MODEL NAME OPTION...: what the recipe with this file predicts.
 predicts() {
@@ -83,7 +83,7 @@ assert numpy.abs(a - b).max() <= 1e-5 * numpy.abs(a).max(), numpy.abs(a - b).max
 end
 # A file twice: what it gets a second time are the same bytes.
 cp "$folder/net.onnx" "$folder/copy.onnx"
-expect "a copy of the file" 0 "" "$FIRNC" weights "$folder/net.yaml" --weights "$folder/plain.safetensors" --onnx "$folder/copy.onnx" \
+expect "a copy of the file" 0 "" "$FIRNC" weights "$folder/net.yaml" --trained "$folder/plain.safetensors" --onnx "$folder/copy.onnx" \
     -o "$folder/again.onnx"
 cmp -s "$folder/plain.onnx" "$folder/again.onnx" || fail "the same values make another file"
 
@@ -135,7 +135,7 @@ open(sys.argv[1] + "/half.onnx", "wb").write(field(1, 8) + field(7, graph) + fie
 end
 sed 's/net.onnx/half.onnx/' "$folder/net.yaml" >"$folder/half.yaml"
 half() {
-    "$FIRNC" weights "$folder/half.yaml" --weights "$folder/$1.safetensors" --onnx "$folder/half.onnx" -o "$folder/$1.onnx"
+    "$FIRNC" weights "$folder/half.yaml" --trained "$folder/$1.safetensors" --onnx "$folder/half.onnx" -o "$folder/$1.onnx"
 }
 # trains_half NAME STEPS: the parameters after so many steps.
 trains_half() {
@@ -165,19 +165,19 @@ expect "a value beyond float16" 1 "half.onnx: parameter w has the value 1000000,
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 other() {
-    "$FIRNC" weights "$folder/net.yaml" --weights "$folder/plain.safetensors" --onnx "$1" -o "$folder/none.onnx"
+    "$FIRNC" weights "$folder/net.yaml" --trained "$folder/plain.safetensors" --onnx "$1" -o "$folder/none.onnx"
 }
 expect "another file" 1 "linear3.script.onnx: is not the file of the recipe's model; give the one" other "$forms/linear3.script.onnx"
 expect "no file" 1 "absent.onnx: cannot be opened" other "$folder/absent.onnx"
 expect "no model" 1 "net.yaml: is not the file of the recipe's model" other "$folder/net.yaml"
 expect "a recipe without a file" 1 "net.onnx: is not the file of the recipe's model" "$FIRNC" weights tests/end_to_end/gpt2_training.yaml \
-    --weights tests/golden/gpt2_training.safetensors --onnx "$folder/net.onnx" -o "$folder/none.onnx"
+    --trained tests/golden/gpt2_training.safetensors --onnx "$folder/net.onnx" -o "$folder/none.onnx"
 expect "over the file" 2 "would replace" back plain -o "$folder/net.onnx"
 expect "over the checkpoint's values" 2 "would replace" back plain -o "$folder/plain.safetensors"
 expect "named as safetensors" 2 "none.safetensors is named as safetensors, and --onnx writes an ONNX file; name it .onnx" \
     back plain -o "$folder/none.safetensors"
 expect "named as ONNX" 2 "none.onnx is named as an ONNX file, and firnc weights writes safetensors; .* give the model's file by --onnx" \
-    "$FIRNC" weights "$folder/net.yaml" --weights "$folder/plain.safetensors" -o "$folder/none.onnx"
+    "$FIRNC" weights "$folder/net.yaml" --trained "$folder/plain.safetensors" -o "$folder/none.onnx"
 [ ! -e "$folder/none.safetensors" ] || fail "a file of the other form"
 expect "--hf beside it" 2 "leave out --hf and --original" back plain --hf "$folder" -o "$folder/none.onnx"
 expect "--original beside it" 2 "leave out --hf and --original" back plain --original "$folder/plain.safetensors" -o "$folder/none.onnx"

@@ -363,12 +363,12 @@ sources() { firnc export train.plan --c -o put/parts.c; }
 array() { firnc export train.plan --array -o put/plan.c; }
 hex() { firnc export train.plan --hex --address 0x08040000 -o put/plan.hex; }
 elf() { firnc export train.plan --elf --machine arm -o put/plan.o; }
-renamed() { firnc weights recipe.yaml --weights trained.safetensors -o put/weights.safetensors; }
-handed() { firnc weights gpt2.yaml --set trainer.init.precision.enabled=false --hf hf --weights hf/model.safetensors -o put/model/; }
-onnx() { firnc weights net.yaml --weights net.safetensors --onnx net.onnx -o put/net.onnx; }
+renamed() { firnc weights recipe.yaml --trained trained.safetensors -o put/weights.safetensors; }
+handed() { firnc weights gpt2.yaml --set trainer.init.precision.enabled=false --hf hf --trained hf/model.safetensors -o put/model/; }
+onnx() { firnc weights net.yaml --trained net.safetensors --onnx net.onnx -o put/net.onnx; }
 ids() { firnc tokens text.txt --vocabulary vocab.json --merges merges.txt -o put/ids.npy; }
 raw() { firnc tokens text.txt --vocabulary vocab.json --merges merges.txt -o put/ids.bin; }
-decoded() { firnc tokens --decode ids.npy --vocabulary vocab.json --merges merges.txt -o put/text; }
+decoded() { firnc tokens --to-text ids.npy --vocabulary vocab.json --merges merges.txt -o put/text; }
 
 writes npy firn 0 0 rows.npy
 writes csv firn 0 0 rows.csv
@@ -534,7 +534,7 @@ printed "what data hold" firn ./firn data table.csv
 printed "what a plan holds" firnc ./firnc inspect train.plan
 printed "a schedule" firnc ./firnc schedule recipe.yaml
 printed "a plan as C" firnc ./firnc export train.plan --array
-printed "tokens as text" firnc ./firnc tokens --decode ids.npy --vocabulary vocab.json --merges merges.txt
+printed "tokens as text" firnc ./firnc tokens --to-text ids.npy --vocabulary vocab.json --merges merges.txt
 printed "the ids of a text" firnc ./firnc tokens --text "a text" -o - --vocabulary vocab.json --merges merges.txt
 printed "a number of tokens" firnc ./firnc tokens --count text.txt --vocabulary vocab.json --merges merges.txt
 

@@ -61,7 +61,7 @@ refused() {
 "$BUILD/firnc" export "$folder/train" --c --with "$folder/op" | grep -q 'firn_kernel_tanh}' || fail "the parts of two plans"
 "$BUILD/firnc" export "$folder/train" --c --copy-plan | diff - "$folder/parts.c" >"$folder/got" || true
 [ "$(grep '^<' "$folder/got")" = '< const firn_plan_copy firn_plan_copier = firn_copy_plan;' ] || fail "the copy of a plan"
-"$BUILD/firnc" export "$folder/train" --c --threads | diff - "$folder/parts.c" >"$folder/got" || true
+"$BUILD/firnc" export "$folder/train" --c --parallel | diff - "$folder/parts.c" >"$folder/got" || true
 [ "$(grep '^<' "$folder/got")" = '< const bool firn_has_threads = true;' ] || fail "the threads of a port"
 for option in --copy-plan --threads; do
     refused 2 "export: $option: only with --c" "$BUILD/firnc" export "$folder/train" --array $option

@@ -224,7 +224,7 @@ for kind in 'LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.01, tot
     'ExponentialLR: {initial_learning_rate: 0.1, total_iters: 10, decay_rate: 0.5}' \
     'LambdaLR: {initial_learning_rate: 0.1, lr_lambda: "1 / (1 + t)"}'; do
     schedule "      - $kind"
-    expect "$kind" 0 "" "$FIRNC" schedule "$folder/one.yaml" --steps 0:3
+    expect "$kind" 0 "" "$FIRNC" schedule "$folder/one.yaml" --range 0:3
     expect "$kind" 0 "" "$FIRNC" compile "$folder/one.yaml" --mode train --key "$folder/test.key.pem" -o "$folder/endless"
 done
 one_cycle='OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 10, pct_start: 0.3, final_div_factor: 10, three_phase: false, anneal_strategy: cos}'

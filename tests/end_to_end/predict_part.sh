@@ -50,7 +50,7 @@ arrays="--data $folder/x.npy --labels $folder/y.npy"
     expect "a training of arrays" 0 "" firn train "$folder/train" $arrays --checkpoint "$folder/a" --steps 2
     expect "its prediction" 0 "" predict a --data "$folder/x.npy"
     [ "$(wc -l <"$folder/p.csv")" -eq 5 ] || fail "not the part that is held out"
-    expect "with weights" 0 "" firn train "$folder/weighted" $arrays --weights "$folder/w.npy" --checkpoint "$folder/w" --steps 2 \
+    expect "with weights" 0 "" firn train "$folder/weighted" $arrays --sample-weights "$folder/w.npy" --checkpoint "$folder/w" --steps 2 \
         --eval "$folder/eval"
     expect "a prediction without weights" 0 "" predict w --data "$folder/x.npy"
     expect "an evaluation without weights" 0 "" firn eval "$folder/eval" $arrays --checkpoint "$folder/w"

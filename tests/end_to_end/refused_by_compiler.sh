@@ -230,9 +230,9 @@ for rows in -1 few 32x 4294967296; do
 done
 expect "no such option" 2 "did you mean --mode?" compile "$RECIPE" --mod train
 schedule="$FIRNC schedule $RECIPE"
-expect "steps beyond any run" 2 "^firnc schedule: --steps: .* up to 1000000000000000; " $schedule --steps 0:18446744073709551615
-expect "steps of another run" 2 "^firnc schedule: --steps: step 1000000 comes after the end, [0-9]*; " $schedule --steps 1000000:
-expect "steps turned round" 2 "^firnc schedule: --steps: step 5 comes after the end, 4; " $schedule --steps 5:4
+expect "steps beyond any run" 2 "^firnc schedule: --range: .* up to 1000000000000000; " $schedule --range 0:18446744073709551615
+expect "steps of another run" 2 "^firnc schedule: --range: step 1000000 comes after the end, [0-9]*; " $schedule --range 1000000:
+expect "steps turned round" 2 "^firnc schedule: --range: step 5 comes after the end, 4; " $schedule --range 5:4
 expect "no such command" 2 "did you mean compile?" "$FIRNC" compil
 expect "a counter that is not one" 2 "^firnc compile: --security-counter: " \
     compile "$RECIPE" --mode train --security-counter -1

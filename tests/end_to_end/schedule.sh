@@ -15,10 +15,10 @@ cmp "$folder/recipe.csv" "$folder/plan.csv"
 [ "$(head -n 1 "$folder/plan.csv")" = optimizer_step,learning_rate ]
 steps=$("$FIRNC" inspect "$folder/plan" --schedule | sed -n 's/^steps  *//p')
 [ "$(wc -l <"$folder/plan.csv")" -eq $((steps + 1)) ]
-"$FIRNC" schedule "$folder/plan" --steps 2:4 >"$folder/part.csv"
+"$FIRNC" schedule "$folder/plan" --range 2:4 >"$folder/part.csv"
 sed -n '1p;4,5p' "$folder/plan.csv" | cmp - "$folder/part.csv"
-"$FIRNC" schedule "$folder/plan" --steps "$((steps - 1)):$((steps + 1))" >"$folder/part.csv" 2>"$folder/err"
-grep -q "warning: --steps: the run has $steps steps; " "$folder/err"
+"$FIRNC" schedule "$folder/plan" --range "$((steps - 1)):$((steps + 1))" >"$folder/part.csv" 2>"$folder/err"
+grep -q "warning: --range: the run has $steps steps; " "$folder/err"
 [ "$(wc -l <"$folder/part.csv")" -eq 3 ]
 
 # --- what inspect says of each kind ---
@@ -79,7 +79,7 @@ apart=$(train apart "$params" optimizer.AdamW.weight_decay=0.25 \
     "schedulers=[{ConstantLR: {learning_rate: 0.01, param_group_tags: [null, b]}}, \
         {ScalePerParamLR: {scheduler: {ConstantLR: {learning_rate: 0.02}}, param_group_tags: n}}]")
 [ "$apart" = "$constant" ]
-"$FIRNC" schedule "$folder/apart.plan" --steps 0:1 >"$folder/part.csv"
+"$FIRNC" schedule "$folder/apart.plan" --range 0:1 >"$folder/part.csv"
 [ "$(cat "$folder/part.csv")" = "optimizer_step,learning_rate,learning_rate.n
 0,0.00999999978,0.00999999978" ]
 "$FIRNC" inspect "$folder/grouped.plan" --schedule >"$folder/out"
@@ -115,9 +115,9 @@ expect "a drawing" 0 "" "$FIRNC" schedule "$folder/apart.plan" --plot "$folder/a
     fail "the drawing does not have the two rates"
 expect "a drawing of decays" 0 "" "$FIRNC" schedule "$folder/grouped.plan" --plot "$folder/grouped.svg"
 grep -q '>weight decay</text>' "$folder/grouped.svg" || fail "the drawing has no panel of decays"
-expect "a long drawing" 0 "" "$FIRNC" schedule "$folder/apart.plan" --steps 0:1000000000000000 --plot "$folder/long.svg"
+expect "a long drawing" 0 "" "$FIRNC" schedule "$folder/apart.plan" --range 0:1000000000000000 --plot "$folder/long.svg"
 [ "$(wc -c <"$folder/long.svg")" -lt 200000 ] || fail "a long drawing is large"
-expect "no step" 2 "there is no step to draw" "$FIRNC" schedule "$folder/apart.plan" --steps 3:3 --plot "$folder/none.svg"
+expect "no step" 2 "there is no step to draw" "$FIRNC" schedule "$folder/apart.plan" --range 3:3 --plot "$folder/none.svg"
 [ ! -e "$folder/none.svg" ] || fail "a drawing without a step was written"
 cp "$folder/apart.plan" "$folder/kept.plan"
 expect "a drawing over the plan" 1 "would be replaced, and is read" "$FIRNC" schedule "$folder/apart.plan" --plot "$folder/apart.plan"

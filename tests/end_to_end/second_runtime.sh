@@ -304,7 +304,7 @@ gpt2_of "GPT-2, bfloat16, POL 1 emulated, a tree" 2 "$texts" $precision.fp16_typ
     $precision.precision_opt_level=1 $tree $loader.batch_size=5 $loader.micro_batch_size=1
 gpt2_of "GPT-2, a tree, ignored tokens, a dynamic loss scale" 3 "$texts" $dynamic $precision.initial_loss_scale=1024 $tree \
     init.model.ignore_index=32 $precision.max_gradient_norm=0.5 $loader.batch_size=5 $loader.micro_batch_size=1
-mlp_of "MLP, a tree, weights of records, every step skipped" 2 "$images --weights $folder/weights.npy" $dynamic $tree \
+mlp_of "MLP, a tree, weights of records, every step skipped" 2 "$images --sample-weights $folder/weights.npy" $dynamic $tree \
     $precision.initial_loss_scale=1e30 init.model.sample_weights=true $loader.batch_size=12 $loader.micro_batch_size=2
 gpt2_of "GPT-2, a tree, LoRA" 2 "$texts" $float32 $tree $loader.batch_size=6 $loader.micro_batch_size=1 \
     "init.fine_tuning={lora: {layers: 'transformer.h.*', rank: 3, alpha: 4, dropout: 0.1}}"
@@ -372,9 +372,9 @@ for loss in mean_squared_error l1 "huber init.model.delta=0.25" "smooth_l1 init.
         validate.metric=loss
 done
 mlp_of "MLP, nll" 2 "$images" init.model.loss=nll
-mlp_of "MLP, weights of records, smoothed labels" 3 "$images --weights $folder/weights.npy" init.model.sample_weights=true \
+mlp_of "MLP, weights of records, smoothed labels" 3 "$images --sample-weights $folder/weights.npy" init.model.sample_weights=true \
     init.model.label_smoothing=0.1 init.model.ignore_index=3
-mlp_of "MLP, weights of records, gradients of a batch that are rounded at its end" 3 "$images --weights $folder/weights.npy" \
+mlp_of "MLP, weights of records, gradients of a batch that are rounded at its end" 3 "$images --sample-weights $folder/weights.npy" \
     init.model.sample_weights=true $precision.fp16_type=float16 $precision.loss_scaling_factor=dynamic
 gpt2_of "GPT-2, ignored tokens, a dynamic loss scale" 3 "$texts" $precision.fp16_type=float16 init.model.ignore_index=32 \
     $precision.loss_scaling_factor=dynamic $precision.max_gradient_norm=0.5
@@ -484,7 +484,7 @@ for metric in loss mean_per_class_accuracy mean_iou dice "{FBetaScoreMetric: {be
     mlp_of "MLP, $metric" 1 "$images" $all "validate.metric=$metric"
 done
 for metric in mean accuracy mean_iou; do
-    mlp_of "MLP, $metric of weighted records" 1 "$images --weights $folder/weights.npy" $all validate.metric=$metric \
+    mlp_of "MLP, $metric of weighted records" 1 "$images --sample-weights $folder/weights.npy" $all validate.metric=$metric \
         init.model.sample_weights=true init.model.ignore_index=3
 done
 mlp_of "MLP, AUC of two classes" 1 "--data $folder/images --labels $folder/two" init.model.output_size=2 $all \

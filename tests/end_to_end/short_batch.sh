@@ -108,7 +108,7 @@ same "a part of the data, permuted" "7 466" mlp "$classes --allow-other-split" $
 second "a classifier, perplexity" mlp "$classes" $VAL.metric=perplexity $VAL.val_dataloader.batch_size=87
 second "a classifier, accuracy" mlp "$classes" $VAL.metric=accuracy $VAL.val_dataloader.batch_size=87
 same "the loss nll" "$sizes" mlp "$classes" $VAL.metric=loss $MODEL.loss=nll
-weights="$classes --weights $folder/weights.npy"
+weights="$classes --sample-weights $folder/weights.npy"
 train mlp "$weights" $MODEL.sample_weights=true $MODEL.ignore_index=3
 for metric in accuracy mean dice; do
     same "weights, $metric" "$sizes" mlp "$weights" $VAL.metric=$metric $MODEL.sample_weights=true $MODEL.ignore_index=3 \

@@ -352,7 +352,7 @@ expect "its training" 0 "best accuracy: 0." "$FIRN" train "$folder/onnx/train.pl
     --eval "$folder/onnx/eval.plan" --steps 100
 
 expect "the parameters" 0 "" "$FIRN" export "$folder/best.ckpt" -o "$folder/best.safetensors"
-expect "their weights" 0 "6 tensors" "$FIRNC" weights $recipe --weights "$folder/best.safetensors" -o "$folder/w.safetensors" \
+expect "their weights" 0 "6 tensors" "$FIRNC" weights $recipe --trained "$folder/best.safetensors" -o "$folder/w.safetensors" \
     --set "$loader.statistics=$folder/houses.json"
 expect "a plan of them" 0 "" compile --mode train --statistics "$folder/houses.json" --weights "$folder/w.safetensors" \
     -o "$folder/w.plan"

@@ -15,7 +15,7 @@ there() {
     file=$2
     shift 2
     "$FIRNC" tokens - "$@" -o - <"$file" 2>"$folder/err" >"$folder/ids" || fail "$what: not encoded"
-    "$FIRNC" tokens --decode - "$@" <"$folder/ids" >"$folder/back" 2>"$folder/err" || fail "$what: not decoded"
+    "$FIRNC" tokens --to-text - "$@" <"$folder/ids" >"$folder/back" 2>"$folder/err" || fail "$what: not decoded"
     same "$what does not come back" "$file" "$folder/back"
     "$FIRNC" tokens "$file" "$@" -o "$folder/ids.npy" >"$folder/out" 2>"$folder/err" || fail "$what: no file of ids"
     tail -c +129 "$folder/ids.npy" | od -An -v -t d4 -w4 | tr -d ' ' | tr '\n' ' ' | sed 's/ $//' >"$folder/wanted"
@@ -75,18 +75,18 @@ expect "train" 0 "" "$FIRN" train "$folder/train.plan" --pub "$folder/key.pub.pe
 # shellcheck disable=SC2086
 "$FIRN" generate "$folder/eval.plan" --pub "$folder/key.pub.pem" --checkpoint "$folder/ckpt" --seed 1 --tokens 8 \
     --prompt "$("$FIRNC" tokens --text 'The plan' $pair -o -)" 2>"$folder/err" | tee "$folder/said" |
-    "$FIRNC" tokens --decode - $pair >"$folder/text" || fail "the pipe failed"
+    "$FIRNC" tokens --to-text - $pair >"$folder/text" || fail "the pipe failed"
 head -c 8 "$folder/text" | grep -q '^The plan$' || fail "the text does not begin with the prompt: $(cat "$folder/text")"
 # shellcheck disable=SC2086
-"$FIRNC" tokens --decode - $pair <"$folder/said" | cmp -s - "$folder/text" || fail "what was said decodes to another text"
+"$FIRNC" tokens --to-text - $pair <"$folder/said" | cmp -s - "$folder/text" || fail "what was said decodes to another text"
 tr ' ' ',' <"$folder/said" | tr '\n' '\r' >"$folder/commas"
 # shellcheck disable=SC2086
-"$FIRNC" tokens --decode - $pair <"$folder/commas" | cmp -s - "$folder/text" || fail "commas between ids"
+"$FIRNC" tokens --to-text - $pair <"$folder/commas" | cmp -s - "$folder/text" || fail "commas between ids"
 
 # Text comes as soon as its ids: the writer waits for it before it goes on.
 mkfifo "$folder/ids.pipe"
 # shellcheck disable=SC2086
-"$FIRNC" tokens --decode - $pair <"$folder/ids.pipe" >"$folder/text" 2>"$folder/err" &
+"$FIRNC" tokens --to-text - $pair <"$folder/ids.pipe" >"$folder/text" 2>"$folder/err" &
 exec 3>"$folder/ids.pipe"
 "$FIRNC" tokens --text 'The plan' $pair -o - >&3
 waited=0
@@ -100,13 +100,13 @@ wait $! || fail "the end of the ids is an error"
 
 # --- what is refused --------------------------------------------------------------------------------------------------
 
-# decodes NAME STATUS PATTERN IDS: what firnc tokens --decode - says of these ids.
+# decodes NAME STATUS PATTERN IDS: what firnc tokens --to-text - says of these ids.
 decodes() {
     printf -- "$4" >"$folder/ids"
-    expect "$1" "$2" "$3" sh -c "exec '$FIRNC' tokens --decode - $pair <'$folder/ids'"
+    expect "$1" "$2" "$3" sh -c "exec '$FIRNC' tokens --to-text - $pair <'$folder/ids'"
 }
 decodes "an id beyond" 1 "standard input: has the id 320 at place 2, beyond the 320 tokens of the vocabulary" '1 2 320 3'
-[ "$(cat "$folder/out")" = "$("$FIRNC" tokens --decode - $pair <<'ids'
+[ "$(cat "$folder/out")" = "$("$FIRNC" tokens --to-text - $pair <<'ids'
 1 2
 ids
 )" ] || fail "the text before an id that is refused is lost"
@@ -124,11 +124,11 @@ printf '1 2 3\n' >"$folder/numbers"
 : >"$folder/nothing.bin"
 # shellcheck disable=SC2086
 {
-    expect "numbers in a file" 1 "has numbers as text; give them to standard input, as --decode - <FILE" \
-        "$FIRNC" tokens --decode "$folder/numbers" $pair
+    expect "numbers in a file" 1 "has numbers as text; give them to standard input, as --to-text - <FILE" \
+        "$FIRNC" tokens --to-text "$folder/numbers" $pair
     printf '1\0' >"$folder/raw.bin"
-    expect "one raw id" 0 "" "$FIRNC" tokens --decode "$folder/raw.bin" $pair
-    expect "an empty file of ids" 1 "nothing.bin: has no ids" "$FIRNC" tokens --decode "$folder/nothing.bin" $pair \
+    expect "one raw id" 0 "" "$FIRNC" tokens --to-text "$folder/raw.bin" $pair
+    expect "an empty file of ids" 1 "nothing.bin: has no ids" "$FIRNC" tokens --to-text "$folder/nothing.bin" $pair \
         -o "$folder/none.txt"
     expect "an empty text" 1 "standard input: has no tokens, because the text is empty" "$FIRNC" tokens - $pair -o -
     expect "an empty --text" 2 "its value is empty" "$FIRNC" tokens --text "" $pair -o -
@@ -137,12 +137,12 @@ printf '1 2 3\n' >"$folder/numbers"
         "printf '\\211PNG\\r\\n\\032\\n' | '$FIRNC' tokens - $pair -o -"
     expect "no UTF-8" 1 "standard input: .*UTF-8" sh -c "'$FIRNC' tokens - --tokenizer $golden/metaspace.json -o - <'$folder/cut'"
     expect "a text and a file" 2 "encodes this text alone; leave out it or a" "$FIRNC" tokens a --text b $pair -o -
-    expect "a text to decode" 2 "is a text and no ids" "$FIRNC" tokens --decode --text b $pair
+    expect "a text to decode" 2 "is a text and no ids" "$FIRNC" tokens --to-text --text b $pair
     expect "standard input twice" 2 "standard input can be read once" "$FIRNC" tokens - - $pair -o -
     expect "nothing" 2 "needs a TEXT" "$FIRNC" tokens $pair -o -
     expect "a closed output" 1 "standard output cannot be written" sh -c "exec '$FIRNC' tokens --text a $pair -o - >&-"
     expect "a full output" 1 "standard output cannot be written" sh -c "exec '$FIRNC' tokens --text a $pair -o - >/dev/full"
-    ("$FIRNC" tokens --decode - $pair 2>"$folder/err" || :) <"$folder/said" | head -c 2 >"$folder/out"
+    ("$FIRNC" tokens --to-text - $pair 2>"$folder/err" || :) <"$folder/said" | head -c 2 >"$folder/out"
     [ "$(cat "$folder/out")" = Th ] && [ ! -s "$folder/err" ] || fail "a reader that has seen enough"
 }
 ! ls "$folder" | grep none || fail "a refusal left a file behind"
@@ -186,8 +186,8 @@ yes 'The plan is frozen;  two more' | head -c 400000 >"$folder/long"
 # shellcheck disable=SC2086
 "$FIRNC" tokens "$folder/long" $pair -o "$folder/long.bin" >"$folder/out"
 interrupts "ids that are printed" "what was printed is incomplete" "$folder/long" -o -
-interrupts "a text that is printed" "what was printed is incomplete" --decode "$folder/long.bin"
-interrupts "a text that is printed by -o -" "what was printed is incomplete" --decode "$folder/long.bin" -o -
+interrupts "a text that is printed" "what was printed is incomplete" --to-text "$folder/long.bin"
+interrupts "a text that is printed by -o -" "what was printed is incomplete" --to-text "$folder/long.bin" -o -
 # shellcheck disable=SC2046
 interrupts "counts" "not all texts are counted" --count $(yes "$golden/text.txt" | head -n 2000)
 

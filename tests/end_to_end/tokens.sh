@@ -68,9 +68,9 @@ printf 'no end \303' >"$folder/cut.txt" # the text ends within a character
 for name in llama3 pair; do
     for input in $text "$folder/long.txt" "$folder/random" "$folder/cut.txt"; do
         expect "$name $input" 0 "" "$FIRNC" tokens "$input" $(tokenizer $name) -o "$folder/ids.bin"
-        expect "$name decodes $input" 0 "" "$FIRNC" tokens --decode "$folder/ids.bin" $(tokenizer $name) -o "$folder/again"
+        expect "$name decodes $input" 0 "" "$FIRNC" tokens --to-text "$folder/ids.bin" $(tokenizer $name) -o "$folder/again"
         cmp -s "$folder/again" "$input" || fail "$name: $input does not come back"
-        "$FIRNC" tokens --decode "$folder/ids.bin" $(tokenizer $name) | cmp -s - "$input" || fail "$name: not on stdout"
+        "$FIRNC" tokens --to-text "$folder/ids.bin" $(tokenizer $name) | cmp -s - "$input" || fail "$name: not on stdout"
     done
 done
 expect "bytes that are no UTF-8" 0 "" "$FIRNC" tokens "$folder/cut.txt" $pair -o "$folder/ids.bin"
@@ -81,7 +81,7 @@ grep -q "warning: begins with a byte order mark" "$folder/err" || fail "no warni
 printf 'The plan is frozen;  two more' >"$folder/line.txt"
 for name in llama2 metaspace; do
     expect "$name" 0 "" "$FIRNC" tokens "$folder/line.txt" $(tokenizer $name) -o "$folder/ids.bin"
-    "$FIRNC" tokens --decode "$folder/ids.bin" $(tokenizer $name) | cmp -s - "$folder/line.txt" ||
+    "$FIRNC" tokens --to-text "$folder/ids.bin" $(tokenizer $name) | cmp -s - "$folder/line.txt" ||
         fail "$name: a line does not come back"
 done
 
@@ -93,7 +93,7 @@ grep -q "ids.bin: 351 tokens, uint16, of a vocabulary of 320" "$folder/out" || f
 expect "array" 0 "" "$FIRNC" tokens $text $pair -o "$folder/ids.npy"
 [ "$(od -An -v -t u2 -w2 "$folder/ids.bin" | awk '{ printf "%s%s", NR == 1 ? "" : " ", $1 }')" = "$(values "$folder/ids.npy")" ] ||
     fail "raw ids and those of the array differ"
-"$FIRNC" tokens --decode "$folder/ids.npy" $pair | cmp -s - $text || fail "an array is not decoded"
+"$FIRNC" tokens --to-text "$folder/ids.npy" $pair | cmp -s - $text || fail "an array is not decoded"
 expect "count" 0 "" "$FIRNC" tokens $text "$folder/line.txt" $pair --count
 grep -q "text.txt: 351 tokens, 503 bytes" "$folder/out" && grep -q "tokens in all" "$folder/out" || fail "no count"
 expect "two texts" 0 "" "$FIRNC" tokens $text $text $(tokenizer llama3) --special -o "$folder/two.bin"
@@ -311,30 +311,30 @@ expect "added tokens that are the same" 1 "added_tokens: the normalizer makes th
     "$FIRNC" tokens $text --tokenizer "$folder/equal.json" --count
 if [ -e /dev/full ] && (ulimit -f 8) 2>"$folder/err"; then
     expect "no room" 1 "raise the limit of file sizes" sh -c "ulimit -f 8; exec '$FIRNC' tokens '$folder/long.txt' $pair -o '$folder/none.bin'"
-    expect "standard output is full" 1 "standard output cannot be written" sh -c "exec '$FIRNC' tokens --decode '$folder/ids.bin' $pair >/dev/full"
+    expect "standard output is full" 1 "standard output cannot be written" sh -c "exec '$FIRNC' tokens --to-text '$folder/ids.bin' $pair >/dev/full"
 fi
 ls "$folder" | grep 'none.bin' && fail "a refusal left a file behind"
 
 cp "$folder/ids.bin" "$folder/before"
 expect "an output that is the text" 2 "which is read" "$FIRNC" tokens "$folder/line.txt" $pair -o "$folder/line.txt"
 expect "an output that is the tokenizer" 2 "which is read" "$FIRNC" tokens $text $(tokenizer llama2) -o $golden/llama2.json
-expect "an output that is the ids" 2 "which is read" "$FIRNC" tokens --decode "$folder/ids.bin" $pair -o "$folder/ids.bin"
+expect "an output that is the ids" 2 "which is read" "$FIRNC" tokens --to-text "$folder/ids.bin" $pair -o "$folder/ids.bin"
 cmp -s "$folder/before" "$folder/ids.bin" || fail "the ids were overwritten"
 expect "no output" 2 "the name of the output is missing" "$FIRNC" tokens $text $pair
 expect "no tokenizer" 2 "the tokenizer is missing" "$FIRNC" tokens $text -o "$folder/none.bin"
 expect "two tokenizers" 2 "the tokenizer is missing or not one" "$FIRNC" tokens $text $pair $(tokenizer llama2) --count
 expect "no merges" 2 "the tokenizer is missing or not one" "$FIRNC" tokens $text --vocabulary $golden/vocab.json --count
 expect "count and output" 2 "writes nothing" "$FIRNC" tokens $text $pair --count -o "$folder/none.bin"
-expect "decode two" 2 "takes one file of ids" "$FIRNC" tokens --decode a b $pair
+expect "decode two" 2 "takes one file of ids" "$FIRNC" tokens --to-text a b $pair
 
 printf '\1\0\2' >"$folder/odd.bin"
 printf '\377\377' >"$folder/beyond.bin"
-expect "half an id" 1 "has 3 bytes, which is no number of ids" "$FIRNC" tokens --decode "$folder/odd.bin" $pair
-expect "an id beyond" 1 "has the id 65535 at place 0, beyond the 320 tokens" "$FIRNC" tokens --decode "$folder/beyond.bin" $pair
+expect "half an id" 1 "has 3 bytes, which is no number of ids" "$FIRNC" tokens --to-text "$folder/odd.bin" $pair
+expect "an id beyond" 1 "has the id 65535 at place 0, beyond the 320 tokens" "$FIRNC" tokens --to-text "$folder/beyond.bin" $pair
 head -c 200 "$folder/ids.npy" >"$folder/short.npy"
-expect "a cut array" 1 "has another length than its header says" "$FIRNC" tokens --decode "$folder/short.npy" $pair
+expect "a cut array" 1 "has another length than its header says" "$FIRNC" tokens --to-text "$folder/short.npy" $pair
 head -c 20 "$folder/ids.npy" >"$folder/short.npy"
-expect "a cut header" 1 "is no array of uint16 or int32" "$FIRNC" tokens --decode "$folder/short.npy" $pair
+expect "a cut header" 1 "is no array of uint16 or int32" "$FIRNC" tokens --to-text "$folder/short.npy" $pair
 
 # --- interrupted ------------------------------------------------------------------------------------------------------
 

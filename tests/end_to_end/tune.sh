@@ -29,7 +29,7 @@ chmod +x "$folder/runner"
 
 tune() {
     : >"$folder/runs"
-    "$FIRNC" tune "$RECIPE" --data "$folder/text" --steps 4 --firn "$folder/runner" \
+    "$FIRNC" tune "$RECIPE" --data "$folder/text" --trial-steps 4 --firn "$folder/runner" \
         --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
         --set trainer.init.precision.pol_lowering=emulate "$@"
 }
@@ -102,7 +102,7 @@ END
     head -c 256 /dev/zero | npy "$folder/x.npy" '<f4' '(16, 4)'
     head -c 64 /dev/zero | npy "$folder/y.npy" '<i4' '(16,)'
     : >"$folder/runs"
-    (cd "$folder/beside" && "$FIRNC" tune net.yaml --data ../x.npy --labels ../y.npy --steps 4 --firn "$folder/runner" \
+    (cd "$folder/beside" && "$FIRNC" tune net.yaml --data ../x.npy --labels ../y.npy --trial-steps 4 --firn "$folder/runner" \
         -o ../net >"$folder/table") || fail "a recipe with a model in a file"
     expect 'the recipe finds the file' 0 '' "$FIRNC" compile "$folder/net/recipe.yaml" --mode train --dump-after pol
 fi

@@ -176,11 +176,11 @@ keeps "the highest accuracy" gr
 evaluates "a test set of its own" train.plan all.plan 30 10 "$RECORDS" "--eval-data test_x.npy --eval-labels test_y.npy" \
     "--data test_x.npy --labels test_y.npy"
 keeps "the lowest loss of a test set" g
-evaluates "weights and ignored labels" weighted_train.plan weighted.plan 30 10 "$RECORDS --weights w.npy" "" \
-    "$RECORDS --weights w.npy"
-evaluates "weights of a test set" weighted_train.plan weighted.plan 30 15 "$RECORDS --weights w.npy" \
-    "--eval-data test_x.npy --eval-labels test_y.npy --eval-weights test_w.npy" \
-    "--data test_x.npy --labels test_y.npy --weights test_w.npy" --allow-other-data
+evaluates "weights and ignored labels" weighted_train.plan weighted.plan 30 10 "$RECORDS --sample-weights w.npy" "" \
+    "$RECORDS --sample-weights w.npy"
+evaluates "weights of a test set" weighted_train.plan weighted.plan 30 15 "$RECORDS --sample-weights w.npy" \
+    "--eval-data test_x.npy --eval-labels test_y.npy --eval-sample-weights test_w.npy" \
+    "--data test_x.npy --labels test_y.npy --sample-weights test_w.npy" --allow-other-data
 evaluates "text" gpt_train.plan gpt.plan 6 3 "--data text" "" "--data text"
 keeps "the lowest value of text" g
 evaluates "statistics of a batch norm" images_train.plan images.plan 4 2 "--data im.npy --labels im_y.npy" "" \

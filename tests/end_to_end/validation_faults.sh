@@ -89,14 +89,14 @@ refused() {
 : >after
 : >before
 for option in "--eval-every 5" "--keep-best best" "--patience 3" "--by loss" "--eval-data x.npy" "--eval-labels y.npy" \
-    "--eval-weights w.npy" --allow-other-preprocessing --allow-other-split; do
+    "--eval-sample-weights w.npy" --allow-other-preprocessing --allow-other-split; do
     refused "$option alone" 2 "needs --eval with ${option%% *}" $option
 done
 refused "keeping without a log" 2 "needs --log with --keep-best" --eval loss.plan --keep-best best
 refused "patience without a log" 2 "needs --log with --patience" --eval loss.plan --patience 2
 refused "labels alone" 2 "needs --eval-data with --eval-labels" --eval loss.plan --eval-labels test_y.npy
-refused "weights alone" 2 "needs --eval-labels with --eval-weights" --eval loss.plan --eval-data test_x.npy \
-    --eval-weights test_y.npy
+refused "weights alone" 2 "needs --eval-labels with --eval-sample-weights" --eval loss.plan --eval-data test_x.npy \
+    --eval-sample-weights test_y.npy
 for option in --eval-every --patience; do
     for value in 0 -1 x 18446744073709551616; do
         refused "$option $value" 2 "$option: $value is not a number of .*; write one from 1" --eval loss.plan --log log $option $value
@@ -128,8 +128,8 @@ refused "data without labels" 1 "test_x.npy: the plan also reads .*; give them b
     --eval-data test_x.npy
 refused "data for labels" 1 "test_x.npy: --eval-labels has 4 .*swapped, give this one by --eval-data" --eval all.plan \
     --eval-data test_x.npy --eval-labels test_x.npy
-refused "weights that are not read" 2 "all.plan: the plan reads no weights; leave out --eval-weights" --eval all.plan $TEST \
-    --eval-weights test_x.npy
+refused "weights that are not read" 2 "all.plan: the plan reads no weights; leave out --eval-sample-weights" --eval all.plan $TEST \
+    --eval-sample-weights test_x.npy
 # Options of tables and archives hold for the data of the training and of the evaluation.
 python3 - <<'file'
 import array, zipfile
@@ -165,8 +165,8 @@ forms "other columns" 1 "test_table.csv: has no column class, which --target-col
 this column\$" --data table.csv --target-column class --eval-data test_table.csv
 forms "labels beside a column of labels" 2 "gets labels twice, by --eval-labels and --target-column; leave one out" \
     --data table.csv --target-column 5 --eval-data test_table.csv --eval-labels test_y.npy
-forms "weights beside a column of labels" 2 "all.plan: the plan reads no weights; leave out --eval-weights" --data table.csv \
-    --target-column 5 --eval-data test_table.csv --eval-weights test_y.npy
+forms "weights beside a column of labels" 2 "all.plan: the plan reads no weights; leave out --eval-sample-weights" --data table.csv \
+    --target-column 5 --eval-data test_table.csv --eval-sample-weights test_y.npy
 forms "a table beside a table" 0 "" --data table.csv --target-column 5 --eval-data test_table.csv
 forms "an archive beside arrays" 1 "test_both.npz: has 2 arrays: .* by --member, which $BOTH: both need an array of this name" \
     $RECORDS --eval-data test_both.npz --eval-labels test_y.npy

@@ -114,11 +114,11 @@ for variant in apart heads; do
     expect "$variant" 0 "" compile $variant "$folder/recipe.yaml" --weights "$folder/$variant.safetensors"
     trained $variant 0 && python3 tests/end_to_end/weights.py same $golden "$folder/$variant.0.safetensors" ||
         fail "$variant: other weights"
-    expect "$variant, back" 0 "" "$FIRNC" weights "$folder/recipe.yaml" --weights $golden -o "$folder/back.safetensors"
+    expect "$variant, back" 0 "" "$FIRNC" weights "$folder/recipe.yaml" --trained $golden -o "$folder/back.safetensors"
     python3 tests/end_to_end/weights.py same "$folder/$variant.safetensors" "$folder/back.safetensors" ||
         fail "$variant: other weights were written back"
 done
-expect "the names of the model" 0 "" "$FIRNC" weights $recipe --weights $golden -o "$folder/back.safetensors"
+expect "the names of the model" 0 "" "$FIRNC" weights $recipe --trained $golden -o "$folder/back.safetensors"
 python3 tests/end_to_end/weights.py same $golden "$folder/back.safetensors" || fail "other weights were written"
 
 # The other transformers: their files have Hugging Face's names, and get them back.
@@ -137,7 +137,7 @@ max_position_embeddings: 16}"
     else
         trained "$1" 0
     fi
-    expect "$2, back" 0 "" "$FIRNC" weights $recipe --weights "$folder/$1.0.safetensors" \
+    expect "$2, back" 0 "" "$FIRNC" weights $recipe --trained "$folder/$1.0.safetensors" \
         --set "trainer.init.model=$keys" $windows -o "$folder/back.safetensors"
     expect "$2, own names" 0 "" "$FIRNC" compile $recipe --mode train --key "$folder/key.key.pem" \
         --weights "$folder/$1.0.safetensors" --set "trainer.init.model=$keys" $windows $float32 -o "$folder/own.plan"
@@ -179,7 +179,7 @@ wants \[32, 128\] for its parameter transformer.h.0.mlp.c_fc.weight; .*transpose
     "$apart, $bias, {parameter: transformer.*, tensors: net.*}" "$folder/apart.safetensors"
 wrong "a rule whose tensor is not there" "$golden: 1 of the parameters has no tensor: transformer.ln_f.bias (ln.bias); 1 of \
 the tensors is no parameter: transformer.ln_f.bias; give" '{parameter: transformer.ln_f.bias, tensors: ln.bias}'
-expect "two parameters of one name" 1 "two parameters would be tensor x; " "$FIRNC" weights $recipe --weights $golden \
+expect "two parameters of one name" 1 "two parameters would be tensor x; " "$FIRNC" weights $recipe --trained $golden \
     --set 'trainer.init.weight_map=[{parameter: transformer.ln_f.weight, tensors: x}, {parameter: transformer.ln_f.bias, tensors: x}]' -o "$folder/back.safetensors"
 
 # --- what does not match -------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ expect "names of another model" 1 "$folder/heads.safetensors: 28 of the paramete
     compile none $recipe --weights "$folder/heads.safetensors"
 layers="--set trainer.init.model.num_hidden_layers=1"
 expect "an export of fewer layers" 1 "have no tensor: .*; give the file that firn export wrote, and the --set of the comp" \
-    "$FIRNC" weights $recipe --weights "$folder/heads.safetensors" -o "$folder/none.safetensors"
+    "$FIRNC" weights $recipe --trained "$folder/heads.safetensors" -o "$folder/none.safetensors"
 expect "fewer layers" 1 "12 of the tensors are no parameter: transformer.h.1.attn.c_attn.bias, " \
     compile none $recipe --weights $golden $layers
 expect "fewer layers, allowed" 0 "" compile fewer $recipe --weights $golden $layers --allow-unmatched
@@ -210,10 +210,10 @@ expect "allowed for nothing" 2 "^firnc compile: --allow-unmatched: only with --w
 
 # --- the command line ----------------------------------------------------------------------------------------------
 
-expect "no weights" 2 "^firnc weights: --weights and -o are needed" "$FIRNC" weights $recipe -o "$folder/x"
-expect "onto its input" 2 "would replace" "$FIRNC" weights "$folder/recipe.yaml" --weights $golden -o "$folder/recipe.yaml"
+expect "no weights" 2 "^firnc weights: needs --trained" "$FIRNC" weights $recipe -o "$folder/x"
+expect "onto its input" 2 "would replace" "$FIRNC" weights "$folder/recipe.yaml" --trained $golden -o "$folder/recipe.yaml"
 cp "$folder/back.safetensors" "$folder/kept.safetensors"
 expect "no room" 1 "cannot be written" sh -c \
-    "ulimit -f 8; exec '$FIRNC' weights $recipe --weights $golden -o '$folder/kept.safetensors'"
+    "ulimit -f 8; exec '$FIRNC' weights $recipe --trained $golden -o '$folder/kept.safetensors'"
 cmp -s "$folder/back.safetensors" "$folder/kept.safetensors" || fail "a failed command took the file before"
 [ $failures -eq 0 ]

@@ -392,7 +392,7 @@ refused 'steps against total_iters' 'steps: 17' 'is total_iters by another name'
 
 # rates NAME: the rates of a recipe at some steps.
 rates() {
-    "$FIRNC" schedule "$folder/$1.yaml" --steps 0:41 2>"$folder/err" | sed 1d | cut -d , -f 2 | sed -n '1p;9p;16p;17p;25p;37p;40p' | tr '\n' ' '
+    "$FIRNC" schedule "$folder/$1.yaml" --range 0:41 2>"$folder/err" | sed 1d | cut -d , -f 2 | sed -n '1p;9p;16p;17p;25p;37p;40p' | tr '\n' ' '
 }
 edited reset 's/    optimizer_type/    disable_lr_steps_reset: True\n&/'
 wanted='0 0.000300000014 0.000562499976 0.000199999995 0 0 0 '
@@ -403,7 +403,7 @@ wanted='0 0.000300000014 0.000562499976 0.000199999995 0 0 0 '
 # output names its columns.
 alone() {
     edited alone '/    learning_rate:/,/    loss_scaling_factor/{/    loss_scaling_factor/!d;}'
-    "$FIRNC" schedule "$folder/alone.yaml" --steps "$2" --set "optimizer.learning_rate=$1" --set optimizer.disable_lr_steps_reset=true 2>"$folder/err" |
+    "$FIRNC" schedule "$folder/alone.yaml" --range "$2" --set "optimizer.learning_rate=$1" --set optimizer.disable_lr_steps_reset=true 2>"$folder/err" |
         sed 1d | cut -d , -f 2
 }
 while read -r curve; do

@@ -404,7 +404,7 @@ def check_case(firnc, recipe, steps, place):
     case = CASES[place]
     inner, decay_too = prepared(case), place % 2 == 1
     lines = subprocess.run(
-        [firnc, "schedule", recipe, "--steps", f"0:{steps}", "--set", f"trainer.init.loop.num_steps={steps}",
+        [firnc, "schedule", recipe, "--range", f"0:{steps}", "--set", f"trainer.init.loop.num_steps={steps}",
          "--set", "trainer.init.optimizer={SGD: {lr: 0.5}}",
          "--set", "trainer.init.schedulers=" + json.dumps([recipe_of(case, decay_too)])],
         check=True, capture_output=True, text=True).stdout.splitlines()

@@ -1,6 +1,6 @@
 """A second Firn, written from the documents alone: runs train steps of a plan and prints their losses and the digest.
 
-    second_runtime.py PLAN --data FILE [--data FILE]... [--labels FILE] [--weights FILE] --steps N [--per-tensor]
+    second_runtime.py PLAN --data FILE [--data FILE]... [--labels FILE] [--sample-weights FILE] --steps N [--per-tensor]
                       [--evaluate PLAN] [--decode PLAN --prompt TEXT --tokens N [--sampling T K P SEED] [--scores NPY]]
 
 It knows plan/NUMERICS.md, plan/FORMAT.md and the tables that they name (plan/plan.fbs, plan/ops.def), which it reads, and no
@@ -3217,7 +3217,7 @@ def generate(run, prompt, tokens, options):
 def main():
     parser = argparse.ArgumentParser(description="Runs train steps of a plan, by the documents alone.")
     parser.add_argument("plan")
-    for stream in ("data", "labels", "weights"):
+    for stream in ("data", "labels", "sample-weights"):
         parser.add_argument("--" + stream, action="append", required=stream == "data")
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--per-tensor", action="store_true", help="also print the SHA-256 of each tensor of the state")
@@ -3228,7 +3228,7 @@ def main():
     parser.add_argument("--sampling", nargs=4, type=float, default=[1, 0, 1, 0], metavar=("T", "K", "P", "SEED"))
     parser.add_argument("--scores", metavar="NPY", help="of the tokens of the text, to write")
     arguments = parser.parse_args()
-    paths = [arguments.data, arguments.labels, arguments.weights]
+    paths = [arguments.data, arguments.labels, arguments.sample_weights]
     streams = [[read_segment(path) for path in stream] for stream in paths if stream]
     rows = op_rows()
     run = Run(Plan(arguments.plan, rows), streams)

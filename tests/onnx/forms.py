@@ -109,7 +109,7 @@ class Firn:
                   "--labels", self.folder / "y.npy", "--quiet", "--steps", steps, "--log", self.folder / "log", "--checkpoint",
                   self.folder / "checkpoint", "--threads", 1)
         self.call("firn", "export", self.folder / "checkpoint", "-o", self.folder / "own.safetensors")
-        self.call("firnc", "weights", self.folder / "recipe.yaml", "--weights", self.folder / "own.safetensors", "--plan",
+        self.call("firnc", "weights", self.folder / "recipe.yaml", "--trained", self.folder / "own.safetensors", "--plan",
                   self.folder / "plan", "-o", self.folder / "back.safetensors")
         losses = [e["loss"] for e in map(json.loads, (self.folder / "log").read_text().splitlines()) if "step" in e and "loss" in e]
         return losses, read_tensors(self.folder / "back.safetensors")

@@ -86,7 +86,7 @@ def check_form(firn, folder, label, form):
     checkpoint = firn.folder / "trained"
     (firn.folder / "checkpoint").replace(checkpoint)
     try:
-        firn.call("firnc", "weights", firn.folder / "recipe.yaml", "--weights", firn.folder / "own.safetensors", "--plan",
+        firn.call("firnc", "weights", firn.folder / "recipe.yaml", "--trained", firn.folder / "own.safetensors", "--plan",
                   firn.folder / "plan", "--onnx", path, "-o", out)
     except RuntimeError as error:
         if MAY_BE_REFUSED not in str(error) or out.exists():

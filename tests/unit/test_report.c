@@ -36,7 +36,7 @@ static int run_inspect_json(const char *file) {
 }
 
 static int run_schedule(const char *file) {
-    char *arguments[] = {"schedule", (char *)(uintptr_t)file, "--steps", "0:3"};
+    char *arguments[] = {"schedule", (char *)(uintptr_t)file, "--range", "0:3"};
     return firnc_command_schedule.run(4, arguments);
 }
 

@@ -152,8 +152,8 @@ bool firn_host_refuse_array(const char *name, const firn_data_layout *layout, ui
 
 /* Returns the option that gives the files of a stream. */
 static const char *option_of(const firn_host_wanted *wanted, uint32_t stream) {
-    static const char *const options[][FIRN_HOST_STREAMS] = {{"--data", "--labels", "--weights"},
-                                                             {"--eval-data", "--eval-labels", "--eval-weights"}};
+    static const char *const options[][FIRN_HOST_STREAMS] = {{"--data", "--labels", "--sample-weights"},
+                                                             {"--eval-data", "--eval-labels", "--eval-sample-weights"}};
     return options[wanted->evaluated ? 1 : 0][stream];
 }
 
