@@ -748,6 +748,10 @@ clean: ## remove what was built; fetched sources stay in .cache
 .PHONY: help
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo 'with each of them:'
+	@echo '    PORTABLE=1       the portable kernels alone, which compile in a minute and give the same bits more slowly'
+	@echo '    BUILD=folder     where it is built, one folder for each set of options; default: build'
+	@echo '    CC=clang         the compiler; JOBS=2 how many processes'
 
 # Intermediate files that make must not delete.
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(X86_SETS) $(AARCH64_SETS) $(MODELS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c

@@ -109,6 +109,7 @@ static firn_chart_curve curve_of(const schedules *s, uint32_t root, uint64_t fro
 /* Rates and decays have panels of their own, because their scales have nothing to do with each other. */
 static bool draw_values(const schedules *s, const char *file, uint64_t from, uint64_t to) {
     static const char *const titles[] = {"learning rate", "weight decay"};
+    static const char *const axes[] = {"learning rate, of one update", "weight decay, of one update"};
     firn_chart_curve curves[2][FIRNC_SCHEDULES_MAX];
     firn_chart_panel panels[2];
     uint32_t counts[2] = {0}, made = 0;
@@ -118,7 +119,8 @@ static bool draw_values(const schedules *s, const char *file, uint64_t from, uin
     }
     for (uint32_t kind = 0; kind < 2; kind++)
         if (counts[kind] > 0)
-            panels[made++] = (firn_chart_panel){.title = titles[kind], .curves = curves[kind], .count = counts[kind]};
+            panels[made++] = (firn_chart_panel){
+                .title = titles[kind], .axis = axes[kind], .curves = curves[kind], .count = counts[kind]};
     return firnc_chart_write(file, "schedules of the run, as the plan computes them", "optimizer step", panels, made);
 }
 

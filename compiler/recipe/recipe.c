@@ -21,6 +21,20 @@ static const firnc_field root_fields[] = {
     FIRNC_BELOW("loop", "trainer.init"),
     FIRNC_BELOW("precision", "trainer.init"),
     FIRNC_BELOW("schedulers", "trainer.init"),
+    FIRNC_BELOW("learning_rate", "an entry of trainer.init.schedulers"),
+    FIRNC_BELOW("input_size", "trainer.init.model"),
+    FIRNC_BELOW("hidden_sizes", "trainer.init.model"),
+    FIRNC_BELOW("output_size", "trainer.init.model"),
+    FIRNC_BELOW("vocab_size", "trainer.init.model"),
+    FIRNC_BELOW("hidden_size", "trainer.init.model"),
+    FIRNC_BELOW("loss", "trainer.init.model"),
+    FIRNC_BELOW("num_steps", "trainer.init.loop"),
+    FIRNC_BELOW("num_epochs", "trainer.init.loop"),
+    FIRNC_BELOW("train_dataloader", "trainer.fit"),
+    FIRNC_BELOW("batch_size", "trainer.fit.train_dataloader"),
+    FIRNC_BELOW("held_out_per_mille", "trainer.fit.train_dataloader"),
+    FIRNC_BELOW("val_dataloader", "trainer.validate"),
+    FIRNC_BELOW("metric", "trainer.validate"),
 };
 
 static const firnc_field trainer_fields[] = {

@@ -8,7 +8,18 @@
 
 #include "runtime/text/utf8.h"
 
-enum { LEFT = 84, TOP = 44, WIDTH = 660, HEIGHT = 300, GAP = 44, BOTTOM = 48, LEGEND = 236, LINES = 4, STYLES = 8 };
+enum {
+    AXIS = 16,
+    LEFT = 84,
+    TOP = 44,
+    WIDTH = 660,
+    HEIGHT = 300,
+    GAP = 44,
+    BOTTOM = 48,
+    LEGEND = 236,
+    LINES = 4,
+    STYLES = 8
+};
 
 /* Of a legend: the height of a line, the room of a sample and of margins, and what a character of a name takes. No path
  * has more than NAME_MOST characters. */
@@ -97,6 +108,12 @@ static void put_axes(FILE *to, const firn_chart_panel *panel, range y, int top) 
     fprintf(to, "<text x=\"%d\" y=\"%d\" class=\"t\">", LEFT, top - 10);
     put_text(to, panel->title);
     fputs("</text>\n", to);
+    if (panel->axis != NULL) {
+        fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 %d %d)\">", AXIS,
+                top + HEIGHT / 2, AXIS, top + HEIGHT / 2);
+        put_text(to, panel->axis);
+        fputs("</text>\n", to);
+    }
     for (int i = 0; i <= LINES; i++) {
         const int down = top + HEIGHT - i * HEIGHT / LINES;
         fprintf(to, "<path class=\"g\" d=\"M%d %dH%d\"/>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT, down,

@@ -18,7 +18,8 @@ typedef struct firn_chart_curve {
 } firn_chart_curve;
 
 typedef struct firn_chart_panel {
-    const char *title; /* what its vertical axis shows, with the unit */
+    const char *title; /* what it shows */
+    const char *axis;  /* along the vertical axis: the quantity and its unit; NULL: nothing */
     const firn_chart_curve *curves;
     size_t count;
 } firn_chart_panel;

@@ -940,7 +940,7 @@ bool cli_rows_put(FILE *to, const cli_rows_form *form, cli_rows_kind kind, uint6
 int cli_confusion_check(const cli_session *session, cli_classes *classes);
 /* After it: writes the matrix and notes the number of right rows. */
 int cli_confusion_write(const cli_session *session, const cli_classes *classes);
-/* Prints a line for each class to standard output, for --per-class. */
+/* Prints the matrix to standard output, for --confusion -, and a line for each class, for --per-class. */
 void cli_confusion_print(const cli_session *session, const cli_classes *classes);
 
 #endif

@@ -608,10 +608,10 @@ static const firn_option options_of_all[] = {
      .commands = EVAL},
     {.name = "--confusion",
      .value = "FILE",
-     .text = "write the confusion matrix as CSV, a row for each label and a column for each prediction; for metrics "
-             "that count one, such as mean_per_class_accuracy",
+     .text = "write the confusion matrix as CSV, a row for each label and a column for each prediction, or print it "
+             "behind the metric if FILE is -; for metrics that count one, such as mean_per_class_accuracy",
      .kind = FIRN_OPTION_TEXT,
-     .names = FIRN_NAMES_FILE,
+     .names = FIRN_NAMES_STREAM,
      .place = offsetof(cli_options, confusion),
      .commands = EVAL},
     {.name = "--per-class",

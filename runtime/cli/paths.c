@@ -171,6 +171,15 @@ static int check_streams(place output) {
     return CLI_OK;
 }
 
+/* Refuses the name that elsewhere means standard output, of which a file would be made here. */
+static int check_name(place output) {
+    if (output.path == NULL || strcmp(output.path, "-") != 0)
+        return CLI_OK;
+    firn_host_fail("-", "%s is a file, and is not written to standard output; give its name, or ./- for this one",
+                   output.role);
+    return CLI_USAGE;
+}
+
 /* A counter that is missing is 0, as of a new device, and is made after the first step. Where not even its folder is
  * there, the name is wrong, and 0 would let every older plan pass. */
 static int check_counter(const char *path) {
@@ -186,6 +195,7 @@ static int check_counter(const char *path) {
 int cli_paths_check(const cli_options *options) {
     bool train = strcmp(options->command, "train") == 0, plan = options->key_count != 0;
     bool logs = strcmp(options->command, "report") == 0 || strcmp(options->command, "plot") == 0;
+    const bool printed = options->confusion != NULL && strcmp(options->confusion, "-") == 0;
     const place outputs[] = {
         {"the checkpoint", train ? options->checkpoint : NULL, LISTED},
         {"the best checkpoint", options->keep_best, LISTED},
@@ -194,7 +204,7 @@ int cli_paths_check(const cli_options *options) {
         {"the counter", options->counter, REPLACED},
         {"the output", options->output, REPLACED},
         {"the output of the labels", options->labels_output, REPLACED},
-        {"the confusion matrix", options->confusion, REPLACED},
+        {"the confusion matrix", printed ? NULL : options->confusion, REPLACED},
         {"the output of the classes", options->classes_output, REPLACED},
         {"the profile", train ? options->profile : NULL, REPLACED},
         {"the event files", options->tensorboard, IN_PLACE}, /* of a folder, in which other outputs may be */
@@ -220,7 +230,9 @@ int cli_paths_check(const cli_options *options) {
     };
     int status = CLI_OK;
     for (size_t i = 0; status == CLI_OK && i < sizeof outputs / sizeof *outputs; i++) {
-        status = check_streams(outputs[i]);
+        status = check_name(outputs[i]);
+        if (status == CLI_OK)
+            status = check_streams(outputs[i]);
         for (size_t j = 0; status == CLI_OK && j < sizeof others / sizeof *others; j++)
             if (outputs[i].path != others[j].path || strcmp(outputs[i].role, others[j].role) != 0)
                 status = compare(outputs[i], others[j]);

@@ -11,7 +11,7 @@ enum { BUCKETS = 1024 };
 typedef struct plot {
     report_log runs[REPORT_RUNS_MAX];
     uint32_t run_count;
-    char title[300], unit[200]; /* of the loss */
+    char title[300], unit[200], axis[200]; /* of the loss */
 } plot;
 
 static double *values(size_t count) {
@@ -58,6 +58,11 @@ static firn_chart_curve named(firn_chart_curve curve, const char *name, firn_cha
     return curve;
 }
 
+/* What stands along the axis of a metric: its name, and of a loss that of the training's with its unit. */
+static const char *axis_of(const plot *p, const char *name) {
+    return strcmp(name, "loss") == 0 ? p->axis : name;
+}
+
 /* Draws the losses of all runs in one panel, the rates in another, and each metric of evaluations in one of its own. */
 static void put(FILE *to, const void *what) {
     const plot *p = what;
@@ -83,11 +88,13 @@ static void put(FILE *to, const void *what) {
             scores[k][score_counts[k]++] = named(raw(&run->metrics[m].values), run->name, FIRN_CHART_DOTS, i);
         }
     }
-    list[panels++] = (firn_chart_panel){.title = p->unit, .curves = losses, .count = loss_count};
+    list[panels++] = (firn_chart_panel){.title = p->unit, .axis = p->axis, .curves = losses, .count = loss_count};
     for (size_t k = 0; k < metrics; k++)
-        list[panels++] = (firn_chart_panel){.title = names[k], .curves = scores[k], .count = score_counts[k]};
+        list[panels++] = (firn_chart_panel){
+            .title = names[k], .axis = axis_of(p, names[k]), .curves = scores[k], .count = score_counts[k]};
     if (rate_count != 0)
-        list[panels++] = (firn_chart_panel){.title = "learning rate", .curves = rates, .count = rate_count};
+        list[panels++] = (firn_chart_panel){
+            .title = "learning rate", .axis = "learning rate, of one update", .curves = rates, .count = rate_count};
     firn_chart_write(to, p->title, "global step", list, panels);
     free_curves(losses, loss_count);
     free_curves(rates, rate_count);
@@ -104,6 +111,8 @@ static void name_plot(plot *p) {
         unit = unit != NULL ? unit : report_log_said(&p->runs[i], "loss_unit");
     }
     snprintf(p->title, sizeof p->title, "training of %s", model != NULL ? model : p->runs[0].name);
+    snprintf(p->axis, sizeof p->axis, "%s%s%s", loss != NULL ? loss : "loss", unit != NULL && *unit != 0 ? ", " : "",
+             unit != NULL ? unit : "");
     snprintf(p->unit, sizeof p->unit, "%s%s%s%s, each step and smoothed", loss != NULL ? loss : "loss",
              unit != NULL && *unit != 0 ? " (" : "", unit != NULL ? unit : "", unit != NULL && *unit != 0 ? ")" : "");
 }

@@ -53,6 +53,23 @@ evaluate() {
         --labels "$folder/y.npy" "$@"
 }
 
+# --- the matrix on standard output -----------------------------------------------------------------------------------
+
+expect "a matrix in a file" 0 "" evaluate matrix --confusion "$folder/matrix.csv" --per-class
+cp "$folder/out" "$folder/numbers"
+expect "a matrix on standard output" 0 "" evaluate matrix --confusion - --per-class
+{
+    head -n 1 "$folder/numbers"
+    cat "$folder/matrix.csv"
+    tail -n +2 "$folder/numbers"
+} >"$folder/wanted"
+same "a matrix on standard output" "$folder/out" "$folder/wanted"
+[ ! -e ./- ] || fail "there is a file named -"
+for wrong in "export $folder/ckpt -o -" "predict $folder/logits.plan --pub $folder/key.pub.pem --checkpoint $folder/ckpt --data $folder/x.npy --format csv -o -"; do
+    # shellcheck disable=SC2086 # options
+    expect "firn $wrong" 2 "firn: -: the output is a file, and is not written to standard output; give its name" "$FIRN" $wrong
+done
+
 # --- the forms -------------------------------------------------------------------------------------------------------
 
 expect "numbers" 0 "" predict logits --name logits -o "$folder/plain.csv"

@@ -330,7 +330,7 @@ TEST(text_can_stand_in_a_script) {
 
 /* Draws one panel, as text that the caller frees. */
 static char *drawn(const firn_chart_curve *curves, size_t count) {
-    const firn_chart_panel panel = {.title = "<&>", .curves = curves, .count = count};
+    const firn_chart_panel panel = {.title = "<&>", .axis = "loss, \"nats\"", .curves = curves, .count = count};
     char *text;
     size_t length;
     FILE *to = open_memstream(&text, &length);
@@ -346,6 +346,8 @@ TEST(a_drawing_leaves_out_what_is_not_finite) {
     assert_non_null(strstr(text, " points=\"84.0,356.0 744.0,56.0 \""));
     assert_non_null(strstr(text, "<title>a &#34;b&#34; ????? \xf0\x9f\x98\x80\xc3\xa9</title>"));
     assert_non_null(strstr(text, ">&#60;&#38;&#62;</text>"));
+    assert_non_null(strstr(text, "<text x=\"16\" y=\"206\" text-anchor=\"middle\" transform=\"rotate(-90 16 206)\">"
+                                 "loss, &#34;nats&#34;</text>\n"));
     assert_null(strstr(text, "nan"));
     free(text);
 }

@@ -31,6 +31,11 @@ static bool find_matrix(const cli_session *session, matrix *found) {
     return true;
 }
 
+/* "-" is standard output. */
+static bool is_printed(const cli_options *options) {
+    return options->confusion != NULL && strcmp(options->confusion, "-") == 0;
+}
+
 static bool is_asked(const cli_options *options) {
     return options->confusion != NULL || options->per_class;
 }
@@ -51,7 +56,8 @@ int cli_confusion_check(const cli_session *session, cli_classes *classes) {
         status = cli_classes_check(classes, counts.classes, "the metric");
     if (status == CLI_OK && options->confusion != NULL)
         status = cli_classes_check_columns(classes, others);
-    if (status == CLI_OK && options->confusion != NULL && !firn_host_replaceable(options->confusion))
+    if (status == CLI_OK && options->confusion != NULL && !is_printed(options) &&
+        !firn_host_replaceable(options->confusion))
         status = CLI_FILE;
     return status;
 }
@@ -144,7 +150,7 @@ int cli_confusion_write(const cli_session *session, const cli_classes *classes) 
     matrix counts;
     if (!is_asked(options) || !find_matrix(session, &counts))
         return CLI_OK;
-    if (options->confusion != NULL) {
+    if (options->confusion != NULL && !is_printed(options)) {
         const int status = write_matrix(options->confusion, &counts, classes);
         if (status != CLI_OK)
             return status;
@@ -156,6 +162,10 @@ int cli_confusion_write(const cli_session *session, const cli_classes *classes) 
 
 void cli_confusion_print(const cli_session *session, const cli_classes *classes) {
     matrix counts;
-    if (session->options->per_class && find_matrix(session, &counts))
+    if (!is_asked(session->options) || !find_matrix(session, &counts))
+        return;
+    if (is_printed(session->options))
+        put_matrix(stdout, &counts, classes);
+    if (session->options->per_class)
         put_classes(stdout, &counts, classes);
 }
