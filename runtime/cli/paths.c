@@ -171,15 +171,6 @@ static int check_streams(place output) {
     return CLI_OK;
 }
 
-/* Refuses the name that elsewhere means standard output, of which a file would be made here. */
-static int check_name(place output) {
-    if (output.path == NULL || strcmp(output.path, "-") != 0)
-        return CLI_OK;
-    firn_host_fail("-", "%s is a file, and is not written to standard output; give its name, or ./- for this one",
-                   output.role);
-    return CLI_USAGE;
-}
-
 /* A counter that is missing is 0, as of a new device, and is made after the first step. Where not even its folder is
  * there, the name is wrong, and 0 would let every older plan pass. */
 static int check_counter(const char *path) {
@@ -230,9 +221,7 @@ int cli_paths_check(const cli_options *options) {
     };
     int status = CLI_OK;
     for (size_t i = 0; status == CLI_OK && i < sizeof outputs / sizeof *outputs; i++) {
-        status = check_name(outputs[i]);
-        if (status == CLI_OK)
-            status = check_streams(outputs[i]);
+        status = check_streams(outputs[i]);
         for (size_t j = 0; status == CLI_OK && j < sizeof others / sizeof *others; j++)
             if (outputs[i].path != others[j].path || strcmp(outputs[i].role, others[j].role) != 0)
                 status = compare(outputs[i], others[j]);

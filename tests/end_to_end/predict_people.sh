@@ -67,7 +67,7 @@ same "a matrix on standard output" "$folder/out" "$folder/wanted"
 [ ! -e ./- ] || fail "there is a file named -"
 for wrong in "export $folder/ckpt -o -" "predict $folder/logits.plan --pub $folder/key.pub.pem --checkpoint $folder/ckpt --data $folder/x.npy --format csv -o -"; do
     # shellcheck disable=SC2086 # options
-    expect "firn $wrong" 2 "firn: -: the output is a file, and is not written to standard output; give its name" "$FIRN" $wrong
+    expect "firn $wrong" 2 "-o: takes no standard input or output; write the name of a file" "$FIRN" $wrong
 done
 
 # --- the forms -------------------------------------------------------------------------------------------------------
