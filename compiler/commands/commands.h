@@ -14,7 +14,8 @@ enum {
 
 extern const firnc_command firnc_command_keygen, firnc_command_compile, firnc_command_sign, firnc_command_attach,
     firnc_command_schedule, firnc_command_verify, firnc_command_inspect, firnc_command_compare, firnc_command_tune,
-    firnc_command_export, firnc_command_image, firnc_command_weights, firnc_command_tokens, firnc_command_key;
+    firnc_command_export, firnc_command_image, firnc_command_weights, firnc_command_tokens, firnc_command_key,
+    firnc_command_check;
 
 /* Whether standard output was open when the program began. A command that prints its result asks this first. False
  * after one message. */

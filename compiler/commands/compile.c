@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/commands/check.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/logit_rows.h"
 #include "compiler/commands/options.h"
@@ -25,7 +26,9 @@ typedef struct request {
     uint32_t security_counter, plan_version, image_id, logit_rows, decode_chunk;
     bool image_id_given, logit_rows_given, decode_chunk_given;
     bool all, restart_schedule, restart_data, without_signature, late_update, allow_unmatched, decode;
+    bool json; /* firnc check */
     firnc_texts settings;
+    firnc_check *check; /* firnc check: says what would be made, and nothing is written; NULL: firnc compile */
 } request;
 
 /* A plan of --all. */
@@ -45,8 +48,9 @@ static const plan_form plans[] = {
 
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
+/* The file of a plan; NULL: firnc check writes none. */
 static const char *output_of(const request *r, const plan_form *form) {
-    return firnc_format("%s/%s.plan", r->output, form->word);
+    return r->output != NULL ? firnc_format("%s/%s.plan", r->output, form->word) : NULL;
 }
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
@@ -291,6 +295,11 @@ static int check_restarts(const request *r) {
     return FIRNC_EXIT_OK;
 }
 
+/* Whether a key must be given. A check needs none, but takes those of firnc compile. */
+static bool needs_key(const request *r) {
+    return r->check == NULL || r->key != NULL || r->pub != NULL || r->without_signature;
+}
+
 /* Checks which options are required together and which exclude each other. Returns the exit code. */
 static int check_request(const request *r) {
     const int status = check_mode(r);
@@ -301,13 +310,15 @@ static int check_request(const request *r) {
     if (r->dump_after != NULL && !firnc_pass_exists(r->dump_after))
         return firnc_usage("compile", "--dump-after: %s is not a pass; write one of %s", r->dump_after,
                            firnc_pass_names());
-    if (r->output == NULL && r->all)
+    if (r->check != NULL && r->dump_after != NULL)
+        return firnc_usage("compile", "--dump-after: prints a graph, and no plan is checked; write firnc compile");
+    if (r->check == NULL && r->output == NULL && r->all)
         return firnc_usage("compile", "-o: the folder of the plans is missing; write -o and the name of a folder");
-    if (r->output == NULL && r->dump_after == NULL)
+    if (r->check == NULL && r->output == NULL && r->dump_after == NULL)
         return firnc_usage("compile", "-o: the name of the plan is missing; write -o and a file name");
-    if (r->output == NULL)
+    if (r->check == NULL && r->output == NULL)
         return FIRNC_EXIT_OK; /* --dump-after without -o writes no plan */
-    if (r->without_signature ? r->pub == NULL || r->key != NULL : r->key == NULL || r->pub != NULL)
+    if (needs_key(r) && (r->without_signature ? r->pub == NULL || r->key != NULL : r->key == NULL || r->pub != NULL))
         return firnc_usage("compile", "give --key to sign the plan, or --unsigned and --pub to sign it elsewhere");
     for (uint32_t i = 0; i < r->settings.count; i++)
         if (strchr(r->settings.text[i], '=') == NULL)
@@ -318,7 +329,7 @@ static int check_request(const request *r) {
         return FIRNC_EXIT_USAGE;
     if (r->continues != NULL && r->dump_after != NULL)
         return firnc_usage("compile", "--dump-after: prints a graph, which --continue does not change; leave one out");
-    return replaces_input(r) ? FIRNC_EXIT_USAGE : FIRNC_EXIT_OK;
+    return r->output != NULL && replaces_input(r) ? FIRNC_EXIT_USAGE : FIRNC_EXIT_OK;
 }
 
 /* Whether a product of half types rounds a float32 weight as it reads it. */
@@ -350,9 +361,9 @@ static const char *set_target(const request *r, firnc_job *job) {
     return why;
 }
 
-/* Says which target was chosen for the host. A graph that is printed has stdout to itself. */
+/* Says which target was chosen for the host. A graph that is printed has stdout to itself, and so has a check. */
 static void say_host_target(const request *r, const firnc_job *job, const char *why, const char *more) {
-    fprintf(r->dump_after != NULL ? stderr : stdout, "target: %s: %s%s\n", job->target, why, more);
+    fprintf(r->dump_after != NULL || r->check != NULL ? stderr : stdout, "target: %s: %s%s\n", job->target, why, more);
 }
 
 /* Says which target was chosen for the host, or warns of one that was named and has no effect on the plan. */
@@ -403,12 +414,14 @@ typedef struct making {
     firnc_recipe *recipe;
     firnc_graph *graph;
     const char *output; /* the file to write */
+    const char *form;   /* what the plan is for, in a word */
     const char *why;    /* why the target was chosen for the host; NULL: the command line names it */
     firnc_frozen plan;
 } making;
 
 static bool freeze(const request *r, const firnc_key *key, making *m) {
-    const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
+    const firnc_freeze_options options = {.without_signature = r->without_signature || r->check != NULL,
+                                          .dump_after = r->dump_after};
     return firnc_freeze_plan(m->graph, &m->recipe->job, key, &options, &m->plan);
 }
 
@@ -432,6 +445,8 @@ static bool say_written(const request *r, making *m) {
         warn_of_idle_options(r, m->graph, job);
     warn_of_frozen(r, m->graph, job);
     warn_of_cut_schedule(r, job);
+    if (r->check != NULL)
+        return firnc_check_add(r->check, m->form, job, &m->plan.file);
     printf("%s: %llu bytes\n", firnc_printable(m->output), (unsigned long long)m->plan.file.count);
     if (r->without_signature && !firnc_plan_prepare(m->output, &m->plan.file, m->plan.plan_hash))
         return false;
@@ -457,7 +472,7 @@ static firnc_weight_copies weight_copies_of(const char *word) {
 }
 
 static bool read_key(const request *r, firnc_key *key) {
-    return r->output == NULL ||
+    return (r->output == NULL && r->check == NULL) || !needs_key(r) ||
            (r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key));
 }
 
@@ -532,13 +547,14 @@ static bool read_recipe(const request *r, const plan_form *form, firnc_key *key,
 
 static bool compile_one(const request *r, firnc_key *key) {
     const plan_form form = {.mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL, .decodes = r->decode};
-    making m = {.output = r->output};
+    making m = {.output = r->output, .form = r->decode ? "decode" : r->mode};
     if (!read_recipe(r, &form, key, &m))
         return false;
     m.graph = firnc_recipe_build(m.recipe);
-    if (r->output == NULL)
+    if (r->check == NULL && r->output == NULL)
         return dump(r, &m);
-    return freeze(r, key, &m) && firnc_file_write(r->output, m.plan.file.data, m.plan.file.count) && say_written(r, &m);
+    return freeze(r, key, &m) &&
+           (r->check != NULL || firnc_file_write(r->output, m.plan.file.data, m.plan.file.count)) && say_written(r, &m);
 }
 
 /* --- a plan for each mode ----------------------------------------------------------------------------------------- */
@@ -568,7 +584,7 @@ static bool has_form(const firnc_recipe *recipe, const plan_form *form) {
 
 /* Makes the plan of a form; *had becomes false if the recipe does not have it. */
 static bool make_form(const request *r, const plan_form *form, firnc_key *key, making *m, bool *had) {
-    *m = (making){.output = output_of(r, form)};
+    *m = (making){.output = output_of(r, form), .form = form->word};
     if (!read_recipe(r, form, key, m))
         return false;
     firnc_job *job = &m->recipe->job;
@@ -626,8 +642,8 @@ static bool compile_all(const request *r, firnc_key *key) {
         good = !has[plans[i].mode] || make_form(r, &plans[i], key, &set[count], &had);
         count += had;
     }
-    good = good && write_set(r, set, count);
-    if (good)
+    good = good && (r->check != NULL || write_set(r, set, count));
+    if (good && r->check == NULL)
         warn_of_older(r, set, count);
     for (uint32_t i = 0; i < count && good; i++)
         good = say_written(r, &set[i]);
@@ -638,23 +654,40 @@ static bool compile(const request *r, firnc_key *key) {
     said before = {0};
     if (!r->all)
         return compile_one(r, key);
+    if (r->check != NULL) /* which says each message once by itself */
+        return compile_all(r, key);
     firnc_messages_to(say_once, &before);
     const bool good = compile_all(r, key);
     firnc_messages_to(NULL, NULL);
     return good;
 }
 
-static int compile_command(int argc, char **argv) {
-    request r = {.decode_chunk = 1};
-    if (!firnc_options_read(argc, argv, &firnc_command_compile, &r))
-        return FIRNC_EXIT_USAGE;
-    int status = check_request(&r);
+/* Does what the options ask for. Returns the exit code. */
+static int run(const request *r) {
+    const int status = check_request(r);
     if (status != FIRNC_EXIT_OK)
         return status;
     firnc_key key = {0};
-    bool good = compile(&r, &key);
+    const bool good = compile(r, &key);
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+}
+
+static int compile_command(int argc, char **argv) {
+    request r = {.decode_chunk = 1};
+    return firnc_options_read(argc, argv, &firnc_command_compile, &r) ? run(&r) : FIRNC_EXIT_USAGE;
+}
+
+static int check_command(int argc, char **argv) {
+    request r = {.decode_chunk = 1};
+    if (!firnc_has_output())
+        return FIRNC_EXIT_WRONG;
+    if (!firnc_options_read(argc, argv, &firnc_command_check, &r))
+        return FIRNC_EXIT_USAGE;
+    if (r.mode == NULL && !r.all)
+        r.mode = "train";
+    r.check = firnc_check_begin(r.recipe);
+    return firnc_check_end(r.check, run(&r), r.json);
 }
 
 const firnc_command firnc_command_compile = {
@@ -673,4 +706,28 @@ const firnc_command firnc_command_compile = {
                           .least = 1},
               .tables = {{options, sizeof options / sizeof options[0]}}},
     .run = compile_command,
+};
+
+static const firn_option check_options[] = {
+    {.name = "--json",
+     .text = "what is said as JSON, with the warnings",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(request, json)},
+};
+
+const firnc_command firnc_command_check = {
+    .words = {.name = "check",
+              .group = "Plans",
+              .summary = "say what compile would make of a recipe",
+              .forms = {"RECIPE [--mode train|eval | --all] [--json] [options of firnc compile]"},
+              .text = "compile a recipe and say what would be made; nothing is written, and no key is needed. Without "
+                      "--mode and --all for training",
+              .operand = {.value = "RECIPE",
+                          .kind = FIRN_OPTION_TEXT,
+                          .names = FIRN_NAMES_FILE,
+                          .place = offsetof(request, recipe),
+                          .least = 1},
+              .tables = {{check_options, sizeof check_options / sizeof check_options[0]},
+                         {options, sizeof options / sizeof options[0]}}},
+    .run = check_command,
 };

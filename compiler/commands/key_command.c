@@ -45,8 +45,8 @@ static bool say_key(const char *name, const firnc_key_identity *key, uint8_t has
     static const char *const words[] = {
         [FIRNC_KEY_SECRET] = "a secret key that signs plans (--key)",
         [FIRNC_KEY_PUBLIC] = "a public key that verifies plans (--pub)",
-        [FIRNC_KEY_DEVICE] = "32 bytes, which Firn takes as the secret key of a device: it authenticates checkpoints "
-                             "(--device-key), and signs no plan"};
+        [FIRNC_KEY_DEVICE] =
+            "32 bytes, taken as the secret key of a device: it authenticates checkpoints (--device-key)"};
     if (key->kind == FIRNC_KEY_DEVICE) {
         printf("%s: %s\n", firnc_printable(name), words[key->kind]);
         return true;

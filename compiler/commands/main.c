@@ -14,10 +14,10 @@
 #include "runtime/program/descriptors.h"
 
 static const firnc_command *const commands[] = {
-    &firnc_command_compile, &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify,
-    &firnc_command_keygen,  &firnc_command_key,     &firnc_command_sign,     &firnc_command_attach,
-    &firnc_command_export,  &firnc_command_image,   &firnc_command_compare,  &firnc_command_tune,
-    &firnc_command_weights, &firnc_command_tokens,
+    &firnc_command_compile, &firnc_command_check,   &firnc_command_inspect, &firnc_command_schedule,
+    &firnc_command_verify,  &firnc_command_keygen,  &firnc_command_key,     &firnc_command_sign,
+    &firnc_command_attach,  &firnc_command_export,  &firnc_command_image,   &firnc_command_compare,
+    &firnc_command_tune,    &firnc_command_weights, &firnc_command_tokens,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -18,7 +18,6 @@ static const struct {
     {"info", "inspect"},
     {"show", "inspect"},
     {"dump", "inspect"},
-    {"check", "verify"},
     {"genkey", "keygen"},
     {"keys", "keygen"},
     {"fit", "train"},

@@ -48,7 +48,7 @@ shows "a public key that all read" "^key hash $hash$" "$folder/mine.pub.pem"
 expect "another key" 3 "WRONG_KEY" "$FIRNC" verify "$folder/signed" --pub "$folder/other.pub.pem"
 
 (umask 077 && printf '0123456789abcdef0123456789abcde\n' >"$folder/device")
-shows "a device key" "^$folder/device: 32 bytes, which Firn takes as the secret key of a device: .*--device-key" "$folder/device"
+shows "a device key" "^$folder/device: 32 bytes, taken as the secret key of a device: .*--device-key" "$folder/device"
 ! grep -q '[0-9a-f]\{64\}' "$folder/out" || fail "a hash of a device key"
 
 # --- others can read it ---

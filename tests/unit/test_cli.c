@@ -458,7 +458,7 @@ TEST(no_option_of_firnc_is_given_twice) {
         &firnc_command_keygen,  &firnc_command_compile,  &firnc_command_sign,   &firnc_command_attach,
         &firnc_command_inspect, &firnc_command_schedule, &firnc_command_verify, &firnc_command_image,
         &firnc_command_compare, &firnc_command_tune,     &firnc_command_export, &firnc_command_weights,
-        &firnc_command_key};
+        &firnc_command_key,     &firnc_command_check};
     const firn_option *option;
     uint32_t options = 0;
     firnc_messages_to(keep_message, NULL);

@@ -204,19 +204,25 @@ static void make_numbers_exact(cJSON *parent) {
     }
 }
 
+void firnc_inspect_memory(bool compilers) {
+    cJSON_InitHooks(compilers ? &(cJSON_Hooks){.malloc_fn = allocate, .free_fn = keep} : NULL);
+}
+
+void firnc_inspect_print_json(cJSON *document) {
+    make_numbers_exact(document);
+    puts(cJSON_Print(document));
+}
+
 /* cJSON allocates with firnc_allocate, which never fails, so no item of the document can be missing. */
 static void print(const firnc_report *report, uint32_t parts) {
-    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = keep});
+    firnc_inspect_memory(true);
     cJSON *document = firnc_inspect_document(report);
-    if (parts == FIRNC_INSPECT_JSON) {
-        make_numbers_exact(document);
-        puts(cJSON_Print(document));
-    } else {
-        if ((parts & FIRNC_INSPECT_SCREEN) != 0)
-            firnc_inspect_print_screen(report, document, true);
-        firnc_inspect_print_text(document, parts);
-    }
-    cJSON_InitHooks(NULL);
+    if (parts == FIRNC_INSPECT_JSON)
+        firnc_inspect_print_json(document);
+    if ((parts & FIRNC_INSPECT_SCREEN) != 0)
+        firnc_inspect_print_screen(report, document, true);
+    firnc_inspect_print_text(document, parts);
+    firnc_inspect_memory(false);
 }
 
 int firnc_report_make(firnc_report *report, const char *file, const firnc_bytes *bytes) {

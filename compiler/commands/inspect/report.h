@@ -35,6 +35,13 @@ typedef struct firnc_report {
  * name. Returns FIRN_OK or an error of the library, without a message. The caller deletes report->said. */
 int firnc_report_make(firnc_report *report, const char *file, const firnc_bytes *bytes);
 
+/* Whether cJSON is to allocate with firnc_allocate, which never fails, and to free nothing. What was allocated before
+ * must be freed after it is set back. */
+void firnc_inspect_memory(bool compilers);
+
+/* Prints a document as JSON whose numbers are exact; changes it for that. */
+void firnc_inspect_print_json(cJSON *document);
+
 /* Makes the document with everything that firnc inspect reports about the plan. It is allocated with firnc_allocate. */
 cJSON *firnc_inspect_document(const firnc_report *report);
 

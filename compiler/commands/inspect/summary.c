@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "compiler/base/words.h"
-#include "compiler/commands/inspect/fold.h"
 #include "compiler/commands/inspect/report.h"
 #include "compiler/graph/ir.h"
 #include "plan/costs/costs.h"
@@ -166,24 +165,26 @@ bool firnc_summary_decays(const firnc_summary_update *update) {
     return update->scheduled || update->decay != 0;
 }
 
-const char *firnc_summary_names(const firnc_summary *summary, firn_fb_plan plan, bool decayed, uint32_t most) {
+uint32_t firnc_summary_fold(const firnc_summary *summary, firn_fb_plan plan, bool decayed,
+                            const firnc_folded **groups) {
     firnc_fold_item *items = firnc_allocate((uint64_t)summary->update_count * sizeof *items);
-    const firnc_folded *groups;
     uint32_t count = 0;
     for (uint32_t i = 0; i < summary->update_count; i++)
         if (firnc_summary_decays(&summary->updates[i]) == decayed)
             items[count++] = (firnc_fold_item){
                 .name = firn_fb_tensor_name(firn_fb_plan_tensors_at(plan, summary->updates[i].tensor)), .same = ""};
-    const uint32_t names = firnc_fold(items, count, &groups);
-    firnc_growing_text text = {0};
-    firnc_text_add(&text, "", 0);
-    for (uint32_t i = 0; i < names && i < most; i++) {
-        const char *name = firnc_format("%s%s", i > 0 ? ", " : "", groups[i].name);
-        firnc_text_add(&text, name, strlen(name));
-    }
-    if (names <= most)
-        return count > 0 ? text.text : "";
-    return firnc_format("%s and %u more", text.text, (unsigned)(names - most));
+    return firnc_fold(items, count, groups);
+}
+
+/* "transformer.h.[0-11].norm.weight, transformer.ln_f.bias and 2 more": some of those that are not decayed. */
+static const char *not_decayed(const firnc_summary *summary, firn_fb_plan plan) {
+    enum { NAMES_SHOWN = 6 };
+    const firnc_folded *groups;
+    const uint32_t count = firnc_summary_fold(summary, plan, false, &groups);
+    const char *text = "";
+    for (uint32_t i = 0; i < count && i < NAMES_SHOWN; i++)
+        text = firnc_format("%s%s%s", text, i > 0 ? ", " : "", groups[i].name);
+    return count > NAMES_SHOWN ? firnc_format("%s and %u more", text, (unsigned)(count - NAMES_SHOWN)) : text;
 }
 
 /* --- data --------------------------------------------------------------------------------------------------------- */
@@ -288,7 +289,7 @@ static void find_unusual_training(firnc_summary *summary, uint32_t *capacity, co
     else if (plain > 0)
         add(summary, capacity,
             firnc_format("%u of %u tensors are not decayed: %s", (unsigned)plain, (unsigned)summary->update_count,
-                         firnc_summary_names(summary, plan, false, 6)));
+                         not_decayed(summary, plan)));
     if (has_op(plan, FIRN_OP_loss_scale_update))
         add(summary, capacity, "steps whose gradients are not finite are skipped, and halve the loss scale");
     else if ((summary->half_types & narrow) != 0 && firn_fb_plan_loss_scale(plan) == FIRN_ABSENT)

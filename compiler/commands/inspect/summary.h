@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "compiler/base/text.h"
+#include "compiler/commands/inspect/fold.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
 
@@ -63,8 +63,8 @@ const char *firnc_reduction_text(firn_fb_reduction reduction);
 /* Whether a parameter is decayed in some step. */
 bool firnc_summary_decays(const firnc_summary_update *update);
 
-/* "transformer.h.[0-11].norm.weight, transformer.ln_f.bias": the names of the updated parameters that are decayed, or
- * of those that are not, folded; at most `most` names, and how many more. */
-const char *firnc_summary_names(const firnc_summary *summary, firn_fb_plan plan, bool decayed, uint32_t most);
+/* Folds the names of the updated parameters that are decayed, or of those that are not. Stores the groups and returns
+ * their number; the members are indices among these parameters. */
+uint32_t firnc_summary_fold(const firnc_summary *summary, firn_fb_plan plan, bool decayed, const firnc_folded **groups);
 
 #endif
