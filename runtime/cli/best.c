@@ -98,6 +98,8 @@ static const cli_score *find_score(const cli_history *history, uint64_t step) {
  * is killed once more would else leave a file that nothing in the log explains. The state comes again with its step. */
 static int drop_ahead(const cli_best *best, uint64_t kept, uint64_t step) {
     const char *path = best->saving.path;
+    if (best->options->dry_run)
+        return CLI_OK;
     if (!firn_host_remove(path)) {
         firn_host_fail(path, "cannot be removed: %s; look at the folder's permissions and the disk", strerror(errno));
         return CLI_FILE;
@@ -166,7 +168,7 @@ int cli_best_go_on(cli_best *best, const cli_metric *metric, const cli_history *
         return CLI_OK;
     const int status = find_kept(best, history, step);
     const bool lacks = best->best.step != 0 && best->best.step == step && best->kept.step != step;
-    return status == CLI_OK && lacks ? keep(best, best->best) : status;
+    return status == CLI_OK && lacks && !best->options->dry_run ? keep(best, best->best) : status;
 }
 
 bool cli_best_is_kept(const cli_best *best) {

@@ -78,7 +78,7 @@ typedef struct cli_options {
     uint64_t eval_every, patience; /* 0: not given */
     unsigned threads;
     const char *classes, *confusion, *format;
-    bool resume, quiet, verbose, per_tensor, per_class;
+    bool resume, dry_run, quiet, verbose, per_tensor, per_class;
     bool allow_other_preprocessing, allow_other_split, allow_other_data;
     const char *prompt;     /* generate */
     uint64_t tokens;        /* generate: UINT64_MAX: to the end of the context */
@@ -269,6 +269,22 @@ int cli_exit_code(int error);
 
 /* Stores which parts of the data files are wanted: members of archives, and columns of tables. */
 void cli_want_parts(firn_host_wanted *wanted, const cli_options *options);
+
+/* --- outputs/dry_run.c: what a run would be --- */
+
+/* What a training would do, all of it open. last: CLI_NO_END if the run has no end; save_every: 0 for the end only. */
+typedef struct cli_dry_run {
+    const cli_session *session, *evaluation; /* evaluation: NULL without --eval */
+    uint64_t first, last, save_every, eval_every;
+} cli_dry_run;
+
+/* Refuses a dry run of several processes. Returns CLI_OK or, after a message, CLI_USAGE. */
+int cli_dry_run_check(const cli_options *options);
+/* Makes the checks that a run makes in its first step: that there are enough samples, and that the counter can be
+ * advanced. Returns CLI_OK or, after the message of the run, another exit code. */
+int cli_dry_run_step(cli_session *session);
+/* Prints the steps, the memory and the files on standard output. Returns CLI_OK or, after a message, CLI_FILE. */
+int cli_dry_run_print(const cli_dry_run *run);
 
 /* --- outputs/profile.c: how long each op takes --- */
 
@@ -527,12 +543,17 @@ typedef struct cli_saving {
     bool ruined;    /* the state is not finite and must not be saved */
 } cli_saving;
 
-/* Locks the file of a port's storage. Refuses a name that cannot be replaced, and a file at that name, unless it is a
- * checkpoint and --resume was given. Returns CLI_OK or, after a message, another exit code. */
+/* Bytes of a checkpoint of the session. */
+uint64_t cli_saving_bytes(const cli_session *session);
+
+/* Locks the file of a port's storage, of which a dry run only asks whether it is locked. Refuses a name that cannot be
+ * replaced, and a file at that name, unless it is a checkpoint and --resume was given. Returns CLI_OK or, after a
+ * message, another exit code. */
 int cli_saving_claim(cli_saving *saving, cli_session *session, firn_host_port *port, cli_progress *progress);
 void cli_saving_end(cli_saving *saving);
-/* Reserves room for one whole checkpoint, which the first save takes. Returns as above. */
-int cli_saving_reserve(cli_saving *saving);
+/* Reserves room for one whole checkpoint, which the first save takes. A dry run only asks whether there is room for it
+ * and `beside` bytes. Returns as above. */
+int cli_saving_reserve(cli_saving *saving, uint64_t beside);
 /* Saves the state after `step`, if it is finite and not saved yet. `next` is the step of the next save, CLI_NO_END if
  * this is the last. A save that fails for want of storage leaves the checkpoint before, is reported, and is an error
  * only if it was the last. Returns as above. */
@@ -649,6 +670,7 @@ typedef struct cli_appended {
     char *head;                /* what the file begins with, allocated */
     size_t head_bytes;
     bool created;     /* by this run; it holds only its head so far */
+    bool looks;       /* a dry run: a file that is there is only read, and none is made */
     uint64_t written; /* length of the file, unless others write to it */
     char *last;       /* the last entry */
     size_t last_bytes;
@@ -666,8 +688,11 @@ typedef struct cli_appended_lines {
 } cli_appended_lines;
 
 /* Creates the file at to->path with its head, or opens one that is there, if `resume`, at its beginning. The file is
- * locked, because two runs would destroy it. Returns CLI_OK or, after a message, CLI_FILE. */
+ * locked, because two runs would destroy it. A dry run only asks whether it could be. Returns CLI_OK or, after a
+ * message, CLI_FILE. */
 int cli_appended_begin(cli_appended *to, bool resume);
+/* Whether a file could be made in the folder of a path. errno says why not. */
+bool cli_appended_has_folder(const char *path);
 /* Reads the lines from here on, and keeps those of steps up to that of the checkpoint, of which none may be missing at
  * the end; a last line without a newline is dropped. Nothing is cut yet. Returns as above. */
 int cli_appended_keep(cli_appended *to, const cli_appended_lines *lines, uint64_t steps_done);
@@ -707,9 +732,9 @@ typedef struct cli_log {
     cli_appended to;
 } cli_log;
 
-/* Creates a log, or opens one with --resume: the first line must be the one this run would write, and no step up to the
- * checkpoint may be missing. history: NULL, or what is to be filled with the evaluations of the log; its list is the
- * caller's to free. */
+/* Creates a log, which a dry run does not, or opens one with --resume: the first line must be the one this run would
+ * write, and no step up to the checkpoint may be missing. history: NULL, or what is to be filled with the evaluations
+ * of the log; its list is the caller's to free. */
 int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history, uint64_t steps_done);
 /* Drops the lines of steps after the checkpoint, before the first line is written. Returns CLI_OK or, after a message,
  * CLI_FILE. */

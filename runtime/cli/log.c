@@ -209,8 +209,11 @@ int cli_log_cut_ahead(cli_log *log) {
 }
 
 int cli_log_begin(cli_log *log, const cli_session *session, cli_history *history, uint64_t steps_done) {
-    *log = (cli_log){
-        .to = {.path = session->options->log, .what = "the log", .option = "--log", .entry_bytes = CLI_LOG_LINE_BYTES}};
+    *log = (cli_log){.to = {.path = session->options->log,
+                            .what = "the log",
+                            .option = "--log",
+                            .entry_bytes = CLI_LOG_LINE_BYTES,
+                            .looks = session->options->dry_run}};
     cli_appended *to = &log->to;
     if (to->path == NULL)
         return CLI_OK;

@@ -421,7 +421,8 @@ static const firn_option options_of_all[] = {
      .value = "FILE",
      .text =
          "32 secret bytes of a device, which authenticate its checkpoints: those that were not written with this key "
-         "are refused, also those without a key. export, digest and checkpoint read one without its key too, and say so",
+         "are refused, also those without a key. export, digest and checkpoint read one without its key too, and say "
+         "so",
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
      .place = offsetof(cli_options, device_key),
@@ -485,6 +486,12 @@ static const firn_option options_of_all[] = {
      .most = 86400,
      .what = "a number of seconds",
      .commands = FLASH},
+    {.name = "--dry-run",
+     .text = "open everything, say what would be run and written, and run and write nothing; what the run would refuse "
+             "before its first step is refused",
+     .kind = FIRN_OPTION_FLAG,
+     .place = offsetof(cli_options, dry_run),
+     .commands = TRAIN},
     {.name = "--profile",
      .value = "FILE",
      .text = "measure how long each op takes, and write the times there at the end, which report reads; the run has "
@@ -738,8 +745,9 @@ static const firn_command commands[] = {
      .group = "Checkpoints",
      .summary = "say what a checkpoint holds",
      .forms = {"CHECKPOINT [options]"},
-     .text = "say what a checkpoint holds: the step and the samples of the run, sizes, hashes of the run, the model and "
-             "the data, and which files are beside it",
+     .text =
+         "say what a checkpoint holds: the step and the samples of the run, sizes, hashes of the run, the model and "
+         "the data, and which files are beside it",
      .bit = CHECKPOINT,
      .operand = {.value = "CHECKPOINT",
                  .kind = FIRN_OPTION_TEXT,

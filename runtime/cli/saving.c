@@ -34,9 +34,11 @@ int cli_saving_claim(cli_saving *saving, cli_session *session, firn_host_port *p
         .session = session, .port = port, .path = port->checkpoint, .progress = progress, .saved = CLI_NOT_SAVED};
     if (saving->path == NULL)
         return CLI_OK;
-    if (!firn_host_replaceable(saving->path) || !firn_host_lock_take(&saving->lock, saving->path))
+    if (!firn_host_replaceable(saving->path))
         return CLI_FILE;
-    return refuse_there(saving);
+    const bool dry = session->options->dry_run;
+    const bool locked = dry ? firn_host_lock_look(saving->path) : firn_host_lock_take(&saving->lock, saving->path);
+    return locked ? refuse_there(saving) : CLI_FILE;
 }
 
 void cli_saving_end(cli_saving *saving) {
@@ -59,7 +61,7 @@ const char *cli_saving_mend(int error) {
     }
 }
 
-static uint64_t record_bytes(const cli_session *session) {
+uint64_t cli_saving_bytes(const cli_session *session) {
     firn_record record = {0};
     firn_header header;
     if (firn_header_decode(&header, session->plan.bytes, session->plan.count) != FIRN_OK)
@@ -69,11 +71,20 @@ static uint64_t record_bytes(const cli_session *session) {
            firn_record_commit_bytes(PROGRAM_UNIT);
 }
 
-int cli_saving_reserve(cli_saving *saving) {
+/* Asks whether the disk has so many bytes. Returns as firn_host_port_reserve does, and reserves nothing. */
+static int look_for_room(cli_saving *saving, uint64_t bytes) {
+    if (firn_host_has_room(saving->path, bytes))
+        return FIRN_OK;
+    saving->port->cause = errno;
+    return FIRN_ERROR_STORAGE_FULL;
+}
+
+int cli_saving_reserve(cli_saving *saving, uint64_t beside) {
     if (saving->path == NULL)
         return CLI_OK;
-    const uint64_t bytes = record_bytes(saving->session);
-    const int error = firn_host_port_reserve(saving->port, bytes);
+    const uint64_t bytes = cli_saving_bytes(saving->session);
+    const int error = saving->session->options->dry_run ? look_for_room(saving, bytes + beside)
+                                                        : firn_host_port_reserve(saving->port, bytes);
     if (error == FIRN_OK)
         return CLI_OK;
     firn_host_fail(saving->path,

@@ -436,9 +436,9 @@ static void note_statistics(const run *run) {
 /* Reserves room for what the run saves, and opens the journal. */
 static int begin_outputs(run *run) {
     const cli_validation *validation = &run->validation;
-    int status = cli_saving_reserve(&run->saving);
+    int status = cli_saving_reserve(&run->saving, 0);
     if (status == CLI_OK)
-        status = cli_saving_reserve(&run->best.saving);
+        status = cli_saving_reserve(&run->best.saving, run->saving.path != NULL ? cli_saving_bytes(&run->session) : 0);
     if (status != CLI_OK)
         return status;
     if (validation->on)
@@ -499,6 +499,20 @@ static int begin(run *run) {
     return status;
 }
 
+/* Says what the run would be, which has begun and runs no step. */
+static int describe(run *run) {
+    const cli_validation *validation = &run->validation;
+    const int status = cli_dry_run_step(&run->session);
+    if (status != CLI_OK)
+        return status;
+    return cli_dry_run_print(&(cli_dry_run){.session = &run->session,
+                                            .evaluation = validation->on ? &validation->session : NULL,
+                                            .first = run->first,
+                                            .last = run->last,
+                                            .save_every = save_every(run),
+                                            .eval_every = validation->every});
+}
+
 static int train(run *run) {
     cli_signals_catch();
     int status = begin(run);
@@ -509,6 +523,8 @@ static int train(run *run) {
     note_statistics(run);
     cli_validation_note(&run->validation);
     note_begin(run);
+    if (run->session.options->dry_run)
+        return describe(run);
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     if (run->history.count != 0)
         cli_progress_evaluated(&run->progress, run->history.name, run->history.list[run->history.count - 1].value,
@@ -523,10 +539,13 @@ static int train(run *run) {
 
 int cli_train(const cli_options *options) {
     static run run;
-    int status = cli_session_begin(&run.session, options, false);
+    int status = cli_dry_run_check(options);
+    if (status != CLI_OK)
+        return status;
+    status = cli_session_begin(&run.session, options, false);
     if (status == CLI_OK)
         status = train(&run);
-    const int profiled = cli_profile_write(&run.profile);
+    const int profiled = options->dry_run ? CLI_OK : cli_profile_write(&run.profile);
     status = status == CLI_OK ? profiled : status;
     cli_profile_end(&run.profile);
     cli_journal_end(&run.journal, status != CLI_OK);

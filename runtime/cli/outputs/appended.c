@@ -5,6 +5,7 @@
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,9 @@ static bool fails(cli_appended *to) {
 
 bool cli_appended_is_file(const cli_appended *to) {
     struct stat status;
-    return to->file != NULL && fstat(fileno(to->file), &status) == 0 && S_ISREG(status.st_mode);
+    if (to->file == NULL) /* of a dry run, which makes none */
+        return to->looks && (stat(to->path, &status) != 0 || S_ISREG(status.st_mode));
+    return fstat(fileno(to->file), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 static bool put(const cli_appended *to, const char *bytes, size_t count) {
@@ -201,11 +204,45 @@ static FILE *open_path(const char *path, bool there) {
     return NULL;
 }
 
+bool cli_appended_has_folder(const char *path) {
+    char *copy = firn_host_path(path, "");
+    const bool can = faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) == 0;
+    const int error = errno;
+    free(copy);
+    errno = error;
+    return can;
+}
+
+/* Finds out whether the file could be opened, and opens it for reading if it is gone on with. Returns false with errno
+ * set if it could not. A pipe is not opened, because its reader would see that. */
+static bool look(cli_appended *to, bool there) {
+    struct stat status;
+    if (there) {
+        to->file = faccessat(AT_FDCWD, to->path, W_OK, AT_EACCESS) == 0 ? fopen(to->path, "r") : NULL;
+        return to->file != NULL;
+    }
+    if (stat(to->path, &status) == 0) {
+        errno = EISDIR;
+        return !S_ISDIR(status.st_mode) && faccessat(AT_FDCWD, to->path, W_OK, AT_EACCESS) == 0;
+    }
+    if (errno != ENOENT)
+        return false;
+    if (to->path[0] != 0 && to->path[strlen(to->path) - 1] == '/') {
+        errno = EISDIR;
+        return false;
+    }
+    return cli_appended_has_folder(to->path);
+}
+
 int cli_appended_begin(cli_appended *to, bool resume) {
     const bool there = is_there(to->path);
     if (there && !resume)
         return refuse_there(to->path);
     to->last = firn_host_allocate(to->entry_bytes);
+    if (to->looks) {
+        to->created = !there;
+        return !look(to, there) ? cli_appended_refuse(to) : there ? claim(to, there) : CLI_OK;
+    }
     to->file = open_path(to->path, there);
     const int status = to->file != NULL ? claim(to, there) : CLI_OK;
     if (status != CLI_OK)
@@ -248,7 +285,7 @@ int cli_appended_keep(cli_appended *to, const cli_appended_lines *lines, uint64_
 
 /* From then on entries are appended, so that no hole appears in a file that is cut during the run. */
 int cli_appended_cut_ahead(cli_appended *to) {
-    if (to->file == NULL || to->created)
+    if (to->file == NULL || to->created || to->looks)
         return CLI_OK;
     const int file = fileno(to->file);
     const off_t bytes = (off_t)to->written;

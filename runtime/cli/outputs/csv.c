@@ -169,7 +169,9 @@ static int go_on(cli_csv *csv, uint64_t steps_done) {
 }
 
 int cli_csv_begin(cli_csv *csv, const cli_session *session, const cli_validation *validation, uint64_t steps_done) {
-    *csv = (cli_csv){.to = {.path = session->options->csv, .what = "the table", .option = "--csv"}};
+    *csv = (cli_csv){
+        .to = {
+            .path = session->options->csv, .what = "the table", .option = "--csv", .looks = session->options->dry_run}};
     cli_appended *to = &csv->to;
     if (to->path == NULL)
         return CLI_OK;

@@ -374,17 +374,32 @@ static uint64_t seconds_of(const char *name) {
     return seconds <= 9999999998U ? seconds : 0;
 }
 
+/* Whether a dry run finds no folder. The run makes it. */
+static bool lacks_folder(const cli_events *events) {
+    struct stat status;
+    return events->to.looks && stat(events->folder, &status) != 0 && errno == ENOENT;
+}
+
+/* Makes the folder. Returns false with errno set if it could not; it may be there. */
+static bool make_folder(cli_events *events) {
+    if (events->to.looks)
+        return !lacks_folder(events) || cli_appended_has_folder(events->folder);
+    events->made = mkdir(events->folder, 0777) == 0;
+    return events->made || errno == EEXIST;
+}
+
 /* Makes the folder if it is not there, and locks it, because two runs in one folder would be one to TensorBoard. */
 static int claim_folder(cli_events *events) {
     const char *folder = events->folder;
     struct stat status;
-    events->made = mkdir(folder, 0777) == 0;
-    if (!events->made && errno != EEXIST) {
+    if (!make_folder(events)) {
         firn_host_fail(folder, "the folder of the event files cannot be made: %s; %s", strerror(errno),
                        errno == ENOENT || errno == ENOTDIR ? "make the folder above it, or look at the name"
                                                            : "look at the folder above it and the disk");
         return CLI_FILE;
     }
+    if (lacks_folder(events))
+        return CLI_OK;
     if (stat(folder, &status) == 0 && !S_ISDIR(status.st_mode)) {
         firn_host_fail(folder, "is no folder, in which event files could be; give the name of a folder");
         return CLI_FILE;
@@ -455,7 +470,7 @@ static int read_files(cli_events *events, uint64_t steps_done) {
 }
 
 int cli_events_cut_ahead(cli_events *events) {
-    for (size_t i = 0; i < events->file_count; i++) {
+    for (size_t i = 0; !events->to.looks && i < events->file_count; i++) {
         const cli_events_file *of = &events->files[i];
         if (of->kept < of->bytes && truncate(of->path, (off_t)of->kept) != 0) {
             firn_host_fail(of->path,
@@ -490,13 +505,16 @@ int cli_events_begin(cli_events *events, const cli_session *session, const cli_v
     const bool resume = session->options->resume;
     char id[ID_DIGITS + 1], host[HOST_BYTES + 1], name[256];
     uint64_t newest = 0;
-    *events = (cli_events){.folder = session->options->tensorboard,
-                           .lock = -1,
-                           .to = {.what = "the event file", .option = "--tensorboard"}};
+    *events =
+        (cli_events){.folder = session->options->tensorboard,
+                     .lock = -1,
+                     .to = {.what = "the event file", .option = "--tensorboard", .looks = session->options->dry_run}};
     if (events->folder == NULL)
         return CLI_OK;
     name_scalars(events, session, validation);
     int status = claim_folder(events);
+    if (status == CLI_OK && lacks_folder(events))
+        return CLI_OK;
     if (status == CLI_OK && !name_run(id, session, validation))
         status = cli_error(session, FIRN_ERROR_ARGUMENT); /* never: a hash of so few bytes */
     if (status == CLI_OK)

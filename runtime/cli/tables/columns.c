@@ -462,8 +462,12 @@ int cli_columns_keep(const cli_session *session, const char *checkpoint) {
         free(path); /* the names of these data need not be those of the run */
         return CLI_OK;
     }
+    if (kept && session->options->dry_run) {
+        free(path);
+        return CLI_OK;
+    }
     int status = kept ? extend(session, path) : check_own(path);
-    if (kept || status != CLI_OK) {
+    if (kept || status != CLI_OK || session->options->dry_run) {
         /* nothing is changed */
     } else if (has_names(session) || holds_labels_out(session)) {
         root = make(session);

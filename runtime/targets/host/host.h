@@ -150,6 +150,10 @@ void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
 /* Reserves room for `bytes` bytes from `offset` on; the length of the file stays. Returns false with errno set, without
  * a message: EFBIG beyond the limit of file sizes, EOPNOTSUPP if the file or its file system cannot reserve. */
 bool firn_host_reserve(int file, uint64_t offset, uint64_t bytes);
+/* Returns true if a file of so many bytes could be made beside the file of a path, by the limit of file sizes and the
+ * free bytes of the disk; creates nothing. Else returns false with errno set, EFBIG or ENOSPC, without a message. What
+ * cannot be asked counts as room. */
+bool firn_host_has_room(const char *path, uint64_t bytes);
 
 /* --- replacing files (replace.c) ---------------------------------------------------------------------------------- */
 
@@ -198,6 +202,9 @@ typedef struct firn_host_lock {
 
 /* Returns false, after a message, if another process holds the lock or the file cannot be created. */
 bool firn_host_lock_take(firn_host_lock *lock, const char *path);
+/* Returns false, after the message of firn_host_lock_take, if that would fail because of what is there; creates nothing
+ * and keeps nothing locked. */
+bool firn_host_lock_look(const char *path);
 /* Also accepts a lock that was never taken, if it is all zeros. */
 void firn_host_lock_release(firn_host_lock *lock);
 

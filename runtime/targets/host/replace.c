@@ -352,14 +352,27 @@ static int open_locked(const char *path) {
     }
 }
 
-bool firn_host_lock_take(firn_host_lock *lock, const char *path) {
+/* Opens and locks a lock file that is there, as open_locked does. Returns -1 with errno set, 0 if there is none. */
+static int open_there(const char *path) {
+    const int file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(file);
+        errno = EWOULDBLOCK;
+        return -1;
+    }
+    errno = file < 0 && errno == ENOENT ? 0 : errno;
+    return file;
+}
+
+/* Locks the file of a path; looks: only if it is there. */
+static bool lock_file(firn_host_lock *lock, const char *path, bool looks) {
     char *target = target_of(path);
     *lock = (firn_host_lock){.path = firn_host_joined(target != NULL ? target : path, ".lock"), .file = -1};
     free(target);
     if (lock->path == NULL)
         return firn_host_fail(path, "the lock cannot be made: %s; free some memory", strerror(ENOMEM));
-    lock->file = open_locked(lock->path);
-    if (lock->file >= 0)
+    lock->file = looks ? open_there(lock->path) : open_locked(lock->path);
+    if (lock->file >= 0 || (looks && errno == 0))
         return true;
     if (errno == EWOULDBLOCK)
         firn_host_fail(path, "another run is saving there; wait for its end, or give another name");
@@ -370,6 +383,19 @@ bool firn_host_lock_take(firn_host_lock *lock, const char *path) {
                            : "look at the folder's permissions and the disk");
     firn_host_lock_release(lock);
     return false;
+}
+
+bool firn_host_lock_take(firn_host_lock *lock, const char *path) {
+    return lock_file(lock, path, false);
+}
+
+bool firn_host_lock_look(const char *path) {
+    firn_host_lock lock;
+    const bool good = lock_file(&lock, path, true);
+    if (lock.file >= 0)
+        close(lock.file);
+    free(lock.path);
+    return good;
 }
 
 void firn_host_lock_release(firn_host_lock *lock) {

@@ -4,7 +4,10 @@
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include "runtime/targets/host/host.h"
 
@@ -26,4 +29,20 @@ bool firn_host_reserve(int file, uint64_t offset, uint64_t bytes) {
     if (result != 0 && (errno == ENOSYS || errno == EINVAL || errno == ENODEV || errno == ESPIPE))
         errno = EOPNOTSUPP;
     return result == 0;
+}
+
+bool firn_host_has_room(const char *path, uint64_t bytes) {
+    char *copy = firn_host_joined(path, "");
+    struct statvfs disk;
+    const bool known = copy != NULL && statvfs(dirname(copy), &disk) == 0 && disk.f_frsize != 0;
+    free(copy);
+    if (!is_within_limit(bytes)) {
+        errno = EFBIG;
+        return false;
+    }
+    if (known && disk.f_bavail < bytes / disk.f_frsize + (bytes % disk.f_frsize != 0)) {
+        errno = ENOSPC;
+        return false;
+    }
+    return true;
 }
