@@ -1,19 +1,19 @@
 /* firnc compare: shows how POL and the half types affect a model. It trains the recipe in float32 and then with every
- * pair of a half type and a level, with the same seed and data, and tabulates the results. By default every level is
+ * pair of a half type and a level, with the same seeds and data, and tabulates the results. By default every level is
  * emulated (pol_lowering: emulate), because under native a level changes nothing for a type that the target does not
  * multiply; --lowering chooses. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "compiler/commands/commands.h"
-#include "compiler/studies/chart.h"
+#include "compiler/studies/compare_results.h"
 #include "compiler/studies/study.h"
 #include "plan/generated/words.h"
 
 #define PRECISION "trainer.init.precision."
 
-enum { LEVELS = 3, TYPES = 3, TRIALS_MAX = 1 + LEVELS * TYPES };
+enum { LEVELS = 3, TYPES = 3 };
+_Static_assert(FIRNC_VARIANTS_MAX == 1 + LEVELS * TYPES, "float32, and each pair");
 
 static const char *const level_words[] = {"0", "1", "2", NULL};
 static const char *const type_words[] = {"float16", "bfloat16", "cbfloat16", NULL};
@@ -22,8 +22,7 @@ static const firn_type half_types[TYPES] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CB
 typedef struct comparison {
     firnc_study study;
     const char *levels, *types, *lowering;
-    firnc_trial trials[TRIALS_MAX]; /* trials[0] is the float32 trial */
-    uint32_t count;
+    firnc_comparison results;
 } comparison;
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
@@ -89,15 +88,22 @@ static firnc_texts settings_of(const comparison *c, const char *type, const char
     return settings;
 }
 
+/* Trains a variant with each seed. */
 static bool try(comparison *c, const char *name, const firnc_texts *settings) {
-    firnc_trial *trial = &c->trials[c->count];
-    trial->name = name;
-    if (!firnc_trial_freeze(&c->study, settings, trial) ||
-        (c->count == 0 && !firnc_study_rehearse(&c->study, settings, trial)) ||
-        !firnc_trial_run(&c->study, settings, trial))
-        return false;
-    c->count++;
-    firnc_trial_print(trial, &c->trials[0]);
+    firnc_comparison *results = &c->results;
+    const uint32_t variant = results->count;
+    results->names[variant] = name;
+    for (uint32_t seed = 0; seed < results->seeds; seed++) {
+        const firnc_texts seeded = firnc_study_seeded(&c->study, settings, seed);
+        firnc_trial *trial = firnc_comparison_trial(results, variant, seed);
+        trial->name = results->seeds == 1 ? name : firnc_format("%s-seed%llu", name, firnc_study_seed(&c->study, seed));
+        if (!firnc_trial_freeze(&c->study, &seeded, trial) ||
+            (variant == 0 && seed == 0 && !firnc_study_rehearse(&c->study, &seeded, trial)) ||
+            !firnc_trial_run(&c->study, &seeded, trial))
+            return false;
+        firnc_trial_print(trial, firnc_comparison_trial(results, 0, seed));
+    }
+    results->count++;
     return true;
 }
 
@@ -132,46 +138,7 @@ static bool try_all(comparison *c, const bool *levels, const bool *types) {
     return true;
 }
 
-/* --- the results -------------------------------------------------------------------------------------------------- */
-
-static const char *csv_number(double x) {
-    return isfinite(x) ? firnc_format("%.9g", x) : "";
-}
-
-static bool write_csv(const comparison *c) {
-    const char *text = "what,steps,loss,held_out_loss,max_deviation,skipped,seconds_per_step,stopped";
-    for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
-        text = firnc_format("%s,%s", text, firn_fb_reduction_kind_word((uint8_t)kind));
-    text = firnc_format("%s\n", text);
-    for (uint32_t i = 0; i < c->count; i++) {
-        const firnc_trial *t = &c->trials[i];
-        text = firnc_format("%s%s,%u,%s,%s,%s,%u,%.6f,%s", text, t->name, (unsigned)t->steps, csv_number(t->loss),
-                            csv_number(t->held_out_loss), csv_number(firnc_trial_deviation(t, &c->trials[0])),
-                            (unsigned)t->skipped, t->seconds, t->stopped ? "yes" : "no");
-        for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)
-            text = firnc_format("%s,%u", text, (unsigned)t->sums[kind]);
-        text = firnc_format("%s\n", text);
-    }
-    return firnc_file_write(firnc_study_path(&c->study, "compare.csv"), text, strlen(text));
-}
-
-static bool write_chart(const comparison *c) {
-    firn_chart_curve curves[TRIALS_MAX];
-    for (uint32_t i = 0; i < c->count; i++) {
-        const firnc_trial *trial = &c->trials[i];
-        double *steps = firnc_allocate(trial->steps * sizeof *steps),
-               *losses = firnc_allocate(trial->steps * sizeof *losses);
-        for (uint32_t step = 0; step < trial->steps; step++) {
-            steps[step] = step + 1;
-            losses[step] = (double)trial->losses[step];
-        }
-        curves[i] = (firn_chart_curve){
-            .name = trial->name, .x = steps, .y = losses, .count = trial->steps, .form = FIRN_CHART_LINE, .style = i};
-    }
-    const firn_chart_panel panel = {.title = "training loss", .curves = curves, .count = c->count};
-    return firnc_chart_write(firnc_study_path(&c->study, "compare.svg"), "training loss of each global step",
-                             "global step", &panel, 1);
-}
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static int compare_command(int argc, char **argv) {
     comparison *c = firnc_allocate(sizeof *c);
@@ -190,12 +157,9 @@ static int compare_command(int argc, char **argv) {
     int status = firnc_study_begin(&c->study, "compare");
     if (status != FIRNC_EXIT_OK)
         return status;
+    c->results = firnc_comparison_of(&c->study);
     c->study.measured = try_all(c, levels, types);
-    bool good = c->study.measured && write_csv(c) && write_chart(c);
-    if (good)
-        printf("%s, %s\n", firnc_printable(firnc_study_path(&c->study, "compare.csv")),
-               firnc_printable(firnc_study_path(&c->study, "compare.svg")));
-    return firnc_study_end(&c->study, good);
+    return firnc_study_end(&c->study, c->study.measured && firnc_comparison_report(&c->results));
 }
 
 const firnc_command firnc_command_compare = {
@@ -204,9 +168,12 @@ const firnc_command firnc_command_compare = {
               .summary = "compare half types and POL with float32",
               .forms = {"RECIPE --data FILE -o FOLDER [options]"},
               .text = "train a recipe in float32 and in each half type at each POL, and compare losses and times",
-              .more = "FOLDER then holds compare.csv, compare.svg (the curves), and the log of each run as NAME.jsonl. "
-                      "The column `sums` counts the reductions of the training plan by their kind. firn report "
-                      "FOLDER/*.jsonl -o FILE makes a page of the runs, with their differences to the first one.",
+              .more =
+                  "FOLDER then holds compare.csv, compare.svg (the curves, and their differences to float32), and the "
+                  "log of each run as NAME.jsonl; with --seeds also differences.csv and differences.svg, the mean "
+                  "difference to float32 of trials of one seed with its 95 % interval. The column `sums` counts the "
+                  "reductions of the training plan by their kind. firn report FOLDER/*.jsonl -o FILE makes a page of "
+                  "the runs, with their differences to the first one.",
               .operand = {.value = "RECIPE",
                           .kind = FIRN_OPTION_TEXT,
                           .names = FIRN_NAMES_FILE,

@@ -108,6 +108,15 @@ const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
      .least = 1,
      .most = UINT32_MAX,
      .what = "a number of steps"},
+    {.name = "--seeds",
+     .value = "N",
+     .text = "train each trial with N seeds, that of the recipe and those after it, and compare trials of one seed, so "
+             "that differences have an interval; default: 1",
+     .kind = FIRN_OPTION_NUMBER,
+     .place = offsetof(firnc_study, seeds),
+     .least = 1,
+     .most = FIRNC_STUDY_SEEDS,
+     .what = "a number of seeds"},
     {.name = "--target",
      .value = FIRNC_TARGET_WORDS,
      .text = "what the reductions are chosen for; host: for this machine; default: portable",
@@ -178,6 +187,7 @@ static int check_words(firnc_study *study, const char *command) {
     if (study->asked_target != NULL && !firnc_target_known(study->asked_target))
         return firnc_usage(command, "--target: " FIRNC_TARGET_UNKNOWN, study->asked_target, firnc_target_names());
     study->target = "portable";
+    study->seeds = study->seeds != 0 ? study->seeds : 1;
     study->logit_rows = firnc_logit_rows_of(study->logit_rows_given, study->logit_rows_asked);
     if (study->firn == NULL)
         study->firn = runner_beside();
@@ -208,13 +218,14 @@ static bool read_lengths(firnc_study *study) {
     if (!check_sample_weights(study, recipe))
         return false;
     if (study->steps == 0 && recipe->job.endless) {
-        firnc_say("firnc: %s: the run has no end; give --steps, the steps of each trial", study->recipe);
+        firnc_say("firnc: %s: the run has no end; give --trial-steps, the steps of each trial", study->recipe);
         return false;
     }
     if (study->steps == 0)
         study->steps = recipe->job.steps;
+    study->first_seed = recipe->job.seed;
     if (study->steps > recipe->job.steps && !recipe->job.endless) {
-        firnc_say("firnc: %s: the run has %llu steps, fewer than --steps %llu; raise trainer.init.loop.num_steps",
+        firnc_say("firnc: %s: the run has %llu steps, fewer than --trial-steps %llu; raise trainer.init.loop.num_steps",
                   study->recipe, (unsigned long long)recipe->job.steps, (unsigned long long)study->steps);
         return false;
     }
@@ -335,6 +346,17 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
             settings[count++] = model_keys[i];
     recipe->hugging_face = study->hugging_face;
     return firnc_recipe_read(recipe, study->recipe, mode, settings, count);
+}
+
+unsigned long long firnc_study_seed(const firnc_study *study, uint64_t index) {
+    return study->first_seed + index;
+}
+
+firnc_texts firnc_study_seeded(const firnc_study *study, const firnc_texts *more, uint64_t index) {
+    firnc_texts settings = *more;
+    if (index != 0)
+        settings.text[settings.count++] = firnc_format("trainer.init.seed=%llu", firnc_study_seed(study, index));
+    return settings;
 }
 
 static bool freeze(const firnc_study *study, const firnc_texts *more, firnc_mode mode, const char *output,
@@ -610,6 +632,7 @@ static bool read_held_out_loss(const firnc_study *study, const firnc_texts *more
 /* Removes the files of a run that nothing reads later: one state for each trial could fill the disk. */
 static void tidy(const firnc_study *study, const firnc_trial *trial) {
     unlink(path_of(study, trial, "checkpoint"));
+    unlink(path_of(study, trial, "checkpoint.columns"));
     unlink(path_of(study, trial, "eval.plan"));
     unlink(path_of(study, trial, "value"));
 }

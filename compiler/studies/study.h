@@ -7,6 +7,7 @@
 #include "compiler/firnc.h"
 #include "compiler/recipe/recipe.h"
 
+#define FIRNC_STUDY_SEEDS 64                         /* most seeds of a study */
 #define FIRNC_STUDY_LAST  20                         /* number of last losses whose mean is the final loss of a trial */
 #define FIRNC_STUDY_KINDS (FIRN_REDUCTION_PAIRS + 1) /* of reductions */
 
@@ -22,7 +23,8 @@ typedef struct firnc_study {
     uint32_t threads;                      /* 0: not given */
     uint32_t logit_rows_asked, logit_rows; /* as in the option, and as in firnc_job */
     bool logit_rows_given;
-    bool made;     /* the folder has been created by this study */
+    uint64_t seeds, first_seed; /* of each trial, which has so many from first_seed on; 1: the recipe's alone */
+    bool made;                  /* the folder has been created by this study */
     bool measured; /* all trials are done; what they have left is kept even if a result cannot be written */
     bool held_out; /* the recipe holds data out, and every trial is evaluated on it */
     firnc_key key; /* used for this study only */
@@ -43,7 +45,7 @@ typedef struct firnc_trial {
 } firnc_trial;
 
 /* The options that every study takes. The request they are stored in begins with a firnc_study. */
-enum { FIRNC_STUDY_OPTIONS = 16 };
+enum { FIRNC_STUDY_OPTIONS = 17 };
 extern const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 
 /* Checks the options, reads the recipe and creates the folder. `command` is the command's name, for messages. Returns
@@ -60,6 +62,10 @@ int firnc_study_end(firnc_study *study, bool good);
 
 /* Reads the recipe with the study's settings, followed by `more`. */
 bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe);
+
+/* Seed number `index` of the study, and the settings `more` with it; number 0 is that of the recipe. */
+unsigned long long firnc_study_seed(const firnc_study *study, uint64_t index);
+firnc_texts firnc_study_seeded(const firnc_study *study, const firnc_texts *more, uint64_t index);
 
 /* Freezes the recipe with the settings `more` into FOLDER/NAME.plan, and fills in both hashes. */
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);

@@ -1,9 +1,9 @@
 /* firnc tune: finds a mixed precision recipe by measurement. It starts in float32 and walks through the model twice:
  * first it tries the half type for each unit, then a higher POL for each unit in the half type. It keeps a change if it
- * saves time and the loss stays within the tolerance of float32's. The result is a recipe with the changes that were
- * kept, and a report of all that were tried. A unit is a layer that autocast would run in the half type, with the
- * layers that follow it up to the next such one (its activation, the next norm), so that casts occur only between
- * units. */
+ * saves time, and more than chance explains, and the loss stays within the tolerance of float32's. The result is a
+ * recipe with the changes that were kept, and a report of all that were tried. A unit is a layer that autocast would
+ * run in the half type, with the layers that follow it up to the next such one (its activation, the next norm), so that
+ * casts occur only between units. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <limits.h>
 #include <math.h>
@@ -15,6 +15,7 @@
 #include "compiler/graph/ir.h"
 #include "compiler/keys/tree.h"
 #include "compiler/keys/tree_edit.h"
+#include "compiler/studies/paired.h"
 #include "compiler/studies/study.h"
 
 #ifndef PATH_MAX
@@ -31,10 +32,14 @@
 #define REJECTED    "computes the same as one that was rejected"
 #define NO_TIME     "no time gained"
 #define TOO_MUCH    "costs more than the tolerance"
+#define NOISY       "too noisy to decide: its time"
+#define FEW_SEEDS   "too noisy to decide: its cost"
 #define KEPT        "kept"
 
-/* Timing of one choice against another: an even number of rounds, with enough steps for a median. */
-enum { ROUNDS = 4, ROUND_STEPS = 16 };
+/* Timing of one choice against another: pairs of rounds, of which each has both orders, so that a machine which slows
+ * down steadily favours neither. After 2, 4 and 8 pairs the interval of the gain is looked at, and timing ends as soon
+ * as that leaves no doubt. ROUND_STEPS are enough for a median. */
+enum { FIRST_LOOK = 2, PAIRS_MOST = 8, ROUND_STEPS = 16 };
 
 typedef struct unit {
     const char *name;    /* name of its first layer */
@@ -51,6 +56,7 @@ typedef struct choice {
 typedef struct attempt {
     const char *unit, *what, *outcome;
     double seconds, gain, loss, cost;  /* gain: share of the previous time; cost: share of float32's loss */
+    double gain_noise, cost_noise;     /* half the width of their 95 % intervals; 0: not measured */
     uint8_t rejected[FIRN_HASH_BYTES]; /* what it computed, if that was rejected; otherwise zeros */
 } attempt;
 
@@ -62,7 +68,8 @@ typedef struct tuning {
     uint32_t unit_count, unit_capacity;
     choice kept;
     firnc_trial float32, best; /* best: the trial of `kept` */
-    double gain;               /* of `best`, as a share of float32's time */
+    double *float32_losses;    /* of each seed */
+    double gain, gain_noise;   /* of `best`, as a share of float32's time */
     attempt *attempts;
     uint32_t attempt_count, attempt_capacity;
     const char *half; /* name of the half type */
@@ -184,6 +191,11 @@ static firnc_texts settings_of(const tuning *t, const choice *c) {
 
 /* --- trying ------------------------------------------------------------------------------------------------------- */
 
+/* Half the width of an interval, or 0 without one. */
+static double noise_of(const firnc_interval *interval) {
+    return interval->count < 2 ? 0 : (interval->high - interval->low) / 2;
+}
+
 static double loss_of(const firnc_trial *trial) {
     if (trial->stopped)
         return (double)NAN;
@@ -196,56 +208,84 @@ static bool freeze(tuning *t, const choice *c, firnc_trial *trial) {
     return firnc_trial_freeze(&t->study, &settings, trial);
 }
 
-/* Runs the trial that was frozen for this choice. */
-static bool run(const tuning *t, const choice *c, firnc_trial *trial) {
+/* Runs the trial that was frozen for this choice, and then the same with further seeds. losses: those of each seed. */
+static bool run(const tuning *t, const choice *c, firnc_trial *trial, double *losses) {
     const firnc_texts settings = settings_of(t, c);
-    const bool good = firnc_trial_run(&t->study, &settings, trial);
+    bool good = firnc_trial_run(&t->study, &settings, trial);
     firnc_trial_forget_log(&t->study, trial); /* the report contains its results */
+    losses[0] = loss_of(trial);
+    for (uint64_t seed = 1; good && seed < t->study.seeds; seed++) {
+        const firnc_texts seeded = firnc_study_seeded(&t->study, &settings, seed);
+        firnc_trial other = {.name = firnc_format("%s-seed%llu", trial->name, (unsigned long long)seed)};
+        good = firnc_trial_freeze(&t->study, &seeded, &other) && firnc_trial_run(&t->study, &seeded, &other);
+        firnc_trial_forget_log(&t->study, &other);
+        losses[seed] = loss_of(&other);
+    }
     return good;
 }
 
-/* The mean without the smallest and the largest value. */
-static double middle(const double x[ROUNDS]) {
-    double least = x[0], most = x[0], sum = 0;
-    for (int i = 0; i < ROUNDS; i++) {
-        least = x[i] < least ? x[i] : least;
-        most = x[i] > most ? x[i] : most;
-        sum += x[i];
-    }
-    return (sum - least - most) / (ROUNDS - 2);
+/* What timing two choices in turns gave: seconds of a step of each, and the share of the second one's time that the
+ * first one saves. */
+typedef struct timing {
+    double seconds[2];
+    firnc_interval gain;
+} timing;
+
+/* The share of a time that is saved, from the logarithm of how many times shorter another one is. */
+static double share_of(double logarithm) {
+    return 1 - exp(-logarithm);
 }
 
-/* Times steps of two choices alternately, so that changes in the machine's speed affect both. The order changes from
- * round to round, so that a steady slowdown favours neither. seconds: of a step of each; *share: the first one's time
- * divided by the second one's. */
-static bool time_in_turns(const tuning *t, const choice *const choices[2], double seconds[2], double *share) {
+/* Returns true if the interval of the gain lies on one side of the least gain. */
+static bool is_decided(const tuning *t, const firnc_interval *gain) {
+    return gain->low >= t->least_gain || gain->high < t->least_gain;
+}
+
+/* Times one pair of rounds: each choice first once. seconds: sums over the rounds. */
+static bool time_pair(const tuning *t, const firnc_trial trials[2], double seconds[2], double *logarithm) {
+    *logarithm = 0;
+    for (int round = 0; round < 2; round++) {
+        double taken[2];
+        const int first = round, second = 1 - round;
+        if (!firnc_trial_time(&t->study, &trials[first], ROUND_STEPS, &taken[first]) ||
+            !firnc_trial_time(&t->study, &trials[second], ROUND_STEPS, &taken[second]))
+            return false;
+        *logarithm += log(taken[1] / taken[0]) / 2;
+        seconds[0] += taken[0];
+        seconds[1] += taken[1];
+    }
+    return true;
+}
+
+static bool time_in_turns(const tuning *t, const choice *const choices[2], timing *result) {
     firnc_trial trials[2] = {{.name = "first"}, {.name = "second"}};
-    double taken[2][ROUNDS] = {{0}}, shares[ROUNDS];
+    double logarithms[PAIRS_MOST], seconds[2] = {0};
+    uint32_t pairs = 0, look = FIRST_LOOK;
     for (int i = 0; i < 2; i++) {
         const firnc_texts settings = settings_of(t, choices[i]);
         if (!firnc_trial_freeze(&t->study, &settings, &trials[i]))
             return false;
     }
-    for (int round = 0; round < ROUNDS; round++) {
-        const int first = round % 2, second = 1 - first;
-        if (!firnc_trial_time(&t->study, &trials[first], ROUND_STEPS, &taken[first][round]) ||
-            !firnc_trial_time(&t->study, &trials[second], ROUND_STEPS, &taken[second][round]))
-            return false;
-        shares[round] = taken[0][round] / taken[1][round];
+    for (bool decided = false; !decided && pairs < PAIRS_MOST; look *= 2) {
+        for (; pairs < look; pairs++)
+            if (!time_pair(t, trials, seconds, &logarithms[pairs]))
+                return false;
+        const firnc_interval i = firnc_interval_of(logarithms, pairs);
+        result->gain = (firnc_interval){i.count, share_of(i.mean), share_of(i.low), share_of(i.high)};
+        decided = is_decided(t, &result->gain);
     }
     for (int i = 0; i < 2; i++) {
         firnc_trial_forget(&t->study, &trials[i]);
-        seconds[i] = middle(taken[i]);
+        result->seconds[i] = seconds[i] / (2 * pairs);
     }
-    *share = middle(shares);
     return true;
 }
 
 static void note(tuning *t, attempt a) {
     t->attempts = firnc_grown(t->attempts, t->attempt_count, &t->attempt_capacity, sizeof *t->attempts);
     t->attempts[t->attempt_count++] = a;
-    printf("%-36s %-10s %12.6f %9.2f %% %10.5f %8.3f %%  %s\n", a.unit, a.what, a.seconds, 100 * a.gain, a.loss,
-           100 * a.cost, a.outcome);
+    printf("%-36s %-10s %12.6f %9.2f %% %7.2f %10.5f %8.3f %% %7.3f  %s\n", a.unit, a.what, a.seconds, 100 * a.gain,
+           100 * a.gain_noise, a.loss, 100 * a.cost, 100 * a.cost_noise, a.outcome);
     fflush(stdout);
 }
 
@@ -254,22 +294,48 @@ static double cost_of(const tuning *t, double loss) {
     return (loss - float32) / fabs(float32);
 }
 
-/* Decides on a trial. The loss is exact and comes first; only if it is within the tolerance is the time measured,
- * against that of the choice kept so far. */
-static bool judge(tuning *t, const choice *c, firnc_trial *trial, attempt *a) {
-    double seconds[2], share = trial->seconds / t->best.seconds;
+/* The cost of each seed against float32 with the same seed. */
+static firnc_interval cost_of_seeds(const tuning *t, const double *losses) {
+    double costs[FIRNC_STUDY_SEEDS];
+    const uint32_t seeds = (uint32_t)t->study.seeds;
+    for (uint32_t seed = 0; seed < seeds; seed++)
+        costs[seed] = (losses[seed] - t->float32_losses[seed]) / fabs(t->float32_losses[seed]);
+    firnc_interval cost = firnc_interval_of(costs, seeds);
+    if (cost.count < seeds) /* a run that stopped is no good choice, whatever the others are */
+        cost.mean = (double)NAN;
+    return cost;
+}
+
+/* Decides by the loss, which is exact for each seed. Returns NULL if that is within the tolerance, also at the upper
+ * end of its interval. */
+static const char *judge_loss(const tuning *t, const double *losses, attempt *a) {
+    const firnc_interval cost = cost_of_seeds(t, losses);
+    a->cost = cost.mean;
+    a->cost_noise = noise_of(&cost);
+    if (!(cost.mean <= t->tolerance))
+        return TOO_MUCH;
+    return cost.count > 1 && cost.high > t->tolerance ? FEW_SEEDS : NULL;
+}
+
+/* Decides on a trial. The loss comes first; only if it is good is the time measured, against that of the choice kept so
+ * far. */
+static bool judge(tuning *t, const choice *c, firnc_trial *trial, const double *losses, attempt *a) {
     a->loss = loss_of(trial);
-    a->cost = cost_of(t, a->loss);
-    a->outcome = TOO_MUCH;
-    if (a->cost <= t->tolerance) {
-        if (!time_in_turns(t, (const choice *const[]){c, &t->kept}, seconds, &share))
-            return false;
-        trial->seconds = seconds[0];
-        t->best.seconds = seconds[1];
-        a->outcome = 1 - share >= t->least_gain ? KEPT : NO_TIME;
-    }
+    a->outcome = judge_loss(t, losses, a);
     a->seconds = trial->seconds;
-    a->gain = 1 - share;
+    a->gain = 1 - trial->seconds / t->best.seconds;
+    if (a->outcome != NULL)
+        return true;
+    timing timed;
+    if (!time_in_turns(t, (const choice *const[]){c, &t->kept}, &timed))
+        return false;
+    a->seconds = trial->seconds = timed.seconds[0];
+    t->best.seconds = timed.seconds[1];
+    a->gain = timed.gain.mean;
+    a->gain_noise = noise_of(&timed.gain);
+    a->outcome = timed.gain.mean >= t->least_gain && timed.gain.low > 0 ? KEPT
+                 : timed.gain.high < t->least_gain                      ? NO_TIME
+                                                                        : NOISY;
     return true;
 }
 
@@ -319,7 +385,8 @@ static bool try(tuning *t, const choice *c, const char *unit, const char *what, 
         return true;
     }
     attempt a = {.unit = unit, .what = what};
-    if (!run(t, c, &trial) || !judge(t, c, &trial, &a))
+    double losses[FIRNC_STUDY_SEEDS];
+    if (!run(t, c, &trial, losses) || !judge(t, c, &trial, losses, &a))
         return false;
     *kept = strcmp(a.outcome, KEPT) == 0;
     if (!*kept)
@@ -342,14 +409,17 @@ static choice copy_of(const tuning *t, const choice *c) {
 
 static bool begin_in_float32(tuning *t) {
     const firnc_texts settings = settings_of(t, &t->kept);
+    t->float32_losses = firnc_allocate((size_t)t->study.seeds * sizeof *t->float32_losses);
     if (!freeze(t, &t->kept, &t->float32) || !firnc_study_rehearse(&t->study, &settings, &t->float32) ||
-        !run(t, &t->kept, &t->float32))
+        !run(t, &t->kept, &t->float32, t->float32_losses))
         return false;
-    if (!isfinite(loss_of(&t->float32))) {
-        firnc_say("firnc: %s: does not train in float32: its loss is not finite; mend the recipe first",
-                  t->study.recipe);
-        return false;
-    }
+    for (uint64_t seed = 0; seed < t->study.seeds; seed++)
+        if (!isfinite(t->float32_losses[seed])) {
+            firnc_say("firnc: %s: does not train in float32: its loss is not finite%s; mend the recipe first",
+                      t->study.recipe,
+                      t->study.seeds == 1 ? "" : firnc_format(" with seed %llu", firnc_study_seed(&t->study, seed)));
+            return false;
+        }
     t->best = t->float32;
     note(t, (attempt){.unit = "(all)",
                       .what = "float32",
@@ -390,14 +460,15 @@ static bool walk_levels(tuning *t) {
 static bool measure_gain(tuning *t) {
     if (memcmp(t->best.run_hash, t->float32.run_hash, sizeof t->best.run_hash) == 0)
         return true;
-    double seconds[2], share;
+    timing timed;
     const choice float32 = copy_of(t, &t->kept);
     memset(float32.half, 0, t->unit_count * sizeof *float32.half);
-    if (!time_in_turns(t, (const choice *const[]){&t->kept, &float32}, seconds, &share))
+    if (!time_in_turns(t, (const choice *const[]){&t->kept, &float32}, &timed))
         return false;
-    t->best.seconds = seconds[0];
-    t->float32.seconds = seconds[1];
-    t->gain = 1 - share;
+    t->best.seconds = timed.seconds[0];
+    t->float32.seconds = timed.seconds[1];
+    t->gain = timed.gain.mean;
+    t->gain_noise = noise_of(&timed.gain);
     return true;
 }
 
@@ -464,24 +535,80 @@ static bool write_recipe(tuning *t) {
     return false;
 }
 
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The attempts that were not decided for one cause, and the median noise of all whose time was measured. */
+static uint32_t count_of(const tuning *t, const char *outcome) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->attempt_count; i++)
+        count += strcmp(t->attempts[i].outcome, outcome) == 0;
+    return count;
+}
+
+static double usual_noise(const tuning *t) {
+    double *noise = firnc_allocate((t->attempt_count + 1) * sizeof *noise);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->attempt_count; i++)
+        if (t->attempts[i].gain_noise > 0)
+            noise[count++] = t->attempts[i].gain_noise;
+    qsort(noise, count, sizeof *noise, by_size);
+    return count == 0 ? 0 : noise[count / 2];
+}
+
+/* What could not be decided, as sentences for the report and for a message; "": all could. */
+static const char *undecided(const tuning *t) {
+    const uint32_t times = count_of(t, NOISY), costs = count_of(t, FEW_SEEDS);
+    const char *text = "";
+    if (times != 0)
+        text = firnc_format(
+            "this machine is too noisy to decide on the time of %u change%s: the 95 %% interval of a gain is "
+            "mostly +- %.2f %%, after up to %d pairs of rounds; end other programs, or raise --trial-steps or "
+            "--least-gain",
+            (unsigned)times, times == 1 ? "" : "s", 100 * usual_noise(t), PAIRS_MOST);
+    if (costs != 0)
+        text = firnc_format("%s%sthe cost of %u change%s may lie above the tolerance, and %llu seeds are too few to "
+                            "decide; raise --seeds, --trial-steps or --tolerance",
+                            text, times != 0 ? "; " : "", (unsigned)costs, costs == 1 ? "" : "s",
+                            (unsigned long long)t->study.seeds);
+    return text;
+}
+
+/* A share in percent, with its noise if that was measured. */
+static const char *share_text(double share, double noise, int digits) {
+    return noise > 0 ? firnc_format("%.*f +- %.*f %%", digits, 100 * share, digits, 100 * noise)
+                     : firnc_format("%.*f %%", digits, 100 * share);
+}
+
 static bool write_report(const tuning *t) {
     const char *text = firnc_format(
         "# What firnc tune tried\n\n"
-        "Each trial trained %llu steps of `%s` for target %s. A change was kept when a step took at least %g %% less "
-        "time and the %s stayed within %g %% of float32's. Times are medians on the machine that ran this, of a change "
-        "in turns with what was kept before it; losses are the same on any.\n\n"
+        "Each trial trained %llu steps of `%s` for target %s%s. A change was kept when a step took at least %g %% less "
+        "time, the 95 %% interval of that gain lay above 0, and the %s stayed within %g %% of float32's%s. Times are "
+        "medians on the machine that ran this, of a change in turns with what was kept before it; losses are the same "
+        "on any. Behind +- stands half the width of a 95 %% interval (Student's).\n\n"
         "| unit | tried | s/step | gain | loss | cost | outcome |\n| --- | --- | --- | --- | --- | --- | --- |\n",
-        (unsigned long long)t->study.steps, t->study.recipe, t->study.target, 100 * t->least_gain,
-        t->study.held_out ? "held-out loss" : "mean of the last losses", 100 * t->tolerance);
+        (unsigned long long)t->study.steps, t->study.recipe, t->study.target,
+        t->study.seeds == 1 ? ""
+                            : firnc_format(", with %llu seeds from %llu on", (unsigned long long)t->study.seeds,
+                                           (unsigned long long)t->study.first_seed),
+        100 * t->least_gain, t->study.held_out ? "held-out loss" : "mean of the last losses", 100 * t->tolerance,
+        t->study.seeds == 1 ? "" : " with the same seed, at the upper end of the interval of all seeds");
     for (uint32_t i = 0; i < t->attempt_count; i++) {
         const attempt *a = &t->attempts[i];
-        text = firnc_format("%s| %s | %s | %.6f | %.2f %% | %.5f | %.3f %% | %s |\n", text, a->unit, a->what,
-                            a->seconds, 100 * a->gain, a->loss, 100 * a->cost, a->outcome);
+        text = firnc_format("%s| %s | %s | %.6f | %s | %.5f | %s | %s |\n", text, a->unit, a->what, a->seconds,
+                            share_text(a->gain, a->gain_noise, 2), a->loss, share_text(a->cost, a->cost_noise, 3),
+                            a->outcome);
     }
+    if (*undecided(t) != '\0')
+        text = firnc_format("%s\nNot all could be decided: %s.\n", text, undecided(t));
     text = firnc_format(
-        "%s\nKept: a step in %.6f s where float32 takes %.6f s (%.2f %% less in rounds that "
+        "%s\nKept: a step in %.6f s where float32 takes %.6f s (%s less in rounds that "
         "timed both in turns), at a loss of %.5f where float32 has %.5f.\n\nUnits, and the layers in each:\n\n",
-        text, t->best.seconds, t->float32.seconds, 100 * t->gain, loss_of(&t->best), loss_of(&t->float32));
+        text, t->best.seconds, t->float32.seconds, share_text(t->gain, t->gain_noise, 2), loss_of(&t->best),
+        loss_of(&t->float32));
     for (uint32_t i = 0; i < t->unit_count; i++) {
         text = firnc_format("%s- %s, POL %u:", text, t->kept.half[i] ? t->half : "float32", (unsigned)t->kept.level[i]);
         for (uint32_t j = 0; j < t->units[i].layer_count; j++)
@@ -494,10 +621,12 @@ static bool write_report(const tuning *t) {
 static bool tune(tuning *t) {
     if (!find_units(t))
         return false;
-    printf("%-36s %-10s %12s %11s %10s %10s\n", "unit", "tried", "s/step", "gain", "loss", "cost");
+    printf("%-36s %-10s %12s %11s %7s %10s %10s %7s\n", "unit", "tried", "s/step", "gain", "+-", "loss", "cost", "+-");
     if (!begin_in_float32(t) || !walk_casts(t) || !walk_levels(t) || !measure_gain(t))
         return false;
     t->study.measured = true;
+    if (*undecided(t) != '\0')
+        firnc_say("firnc: %s: warning: %s", t->study.recipe, undecided(t));
     return write_recipe(t) && write_report(t);
 }
 
