@@ -492,6 +492,63 @@ function smoothed(list) {
     });
 }
 
+// The runs of a study with several seeds, by variant and seed, if all are such (firnc compare --seeds names them so), and two
+// variants have two seeds in common. The reference is float32, or else the first variant.
+function seededRuns() {
+    const variants = new Map();
+    for (const run of runs) {
+        const found = run.name.match(/^(.+)-seed(\d+)(?:\.jsonl)?$/);
+        if (!found || !alike(run, first)) return null;
+        if (!variants.has(found[1])) variants.set(found[1], new Map());
+        variants.get(found[1]).set(found[2], run);
+    }
+    const names = [...variants.keys()], reference = names.find(name => /(^|\/)float32$/.test(name)) || names[0];
+    const pairs = new Map(names.filter(name => name !== reference).map(name =>
+        [name, [...variants.get(name)].filter(([seed]) => variants.get(reference).has(seed)).map(([seed, run]) => [run, variants.get(reference).get(seed)])]));
+    return [...pairs.values()].some(list => list.length > 1) ? {reference, pairs} : null;
+}
+
+// The mean of the last 20 losses of a run, or of the buckets that hold them; null: its last step has no loss.
+function lastLoss(run) {
+    let sum = 0, count = 0;
+    if (!run.mean || last(run.mean[0]) + run.every <= run.last) return null;
+    for (let i = run.mean[0].length - 1; i >= 0 && count < 20; i--) {
+        if (run.mean[1][i] === null) return null;
+        sum += run.mean[2][i] * run.mean[1][i];
+        count += run.mean[2][i];
+    }
+    return count ? sum / count : null;
+}
+
+// Student's interval of the mean of a few numbers; null: fewer than two.
+function intervalOf(list) {
+    if (list.length < 2) return null;
+    const mean = list.reduce((sum, y) => sum + y, 0) / list.length;
+    return {mean, half: student(list.length) * Math.sqrt(list.reduce((sum, y) => sum + (y - mean) ** 2, 0) / (list.length - 1) / list.length)};
+}
+
+// The mean over pairs of runs of their differences at the same steps.
+function meanDifferences(pairs) {
+    const at = new Map();
+    for (const [run, other] of pairs)
+        for (const {x, y} of differences(run, other)) at.set(x, [...(at.get(x) || []), y]);
+    return [...at].filter(([, list]) => list.length === pairs.length).map(([x, list]) => ({x, y: list.reduce((sum, y) => sum + y, 0) / list.length}));
+}
+
+function showSeeds({reference, pairs}) {
+    const curves = [], rows = [], {unit} = lossOf(first);
+    [...pairs].forEach(([name, list], i) => {
+        const ends = list.filter(([run, other]) => run.last === other.last).map(([run, other]) => [lastLoss(run), lastLoss(other)]).filter(ends => !ends.includes(null));
+        const found = intervalOf(ends.map(([end, other]) => end - other)), data = smoothed(meanDifferences(list));
+        if (data.length) curves.push({label: name, data, run: i + 1});
+        rows.push([name, whole(ends.length), found ? real(found.mean, 3) : "-", found ? "\u00b1 " + real(found.half, 2) : "-",
+            !found ? "too few pairs" : Math.abs(found.mean) <= found.half ? "not told apart" : found.mean < 0 ? "lower loss than " + reference : "higher loss than " + reference]);
+    });
+    return [figure("Difference of the loss to " + reference + ", mean over pairs of one seed", curves, {y: unit}),
+        table(["variant", "pairs", "mean difference, last losses", "95 % interval", "verdict"], rows),
+        make("p", {className: "quiet"}, "Runs of one seed begin with the same parameters and read the same batches. The interval is Student's, of the differences between the means of the last 20 losses.")];
+}
+
 function showRuns() {
     const mixed = runs.some(run => !alike(run, first));
     const lasting = runs.map(run => {
@@ -501,6 +558,11 @@ function showRuns() {
             whole(skippedOf(run)), whole(run.damaged), run.elapsed ? duration(run.elapsed) : "-"];
     });
     if (runs.length < 2) return;
+    const overview = table(["run", "last step", "loss, smoothed", "best validation", "skipped", "damaged lines", "time"], lasting), seeds = seededRuns();
+    if (seeds) {
+        section("runs", "Runs", overview, showSeeds(seeds));
+        return;
+    }
     const curves = [], rows = [], {unit} = lossOf(first);
     runs.forEach((run, i) => {
         if (run === first) return;
@@ -512,7 +574,7 @@ function showRuns() {
             ? "none that this shows" : found.mean < 0 ? "lower loss than " + first.name : "higher loss than " + first.name]);
     });
     const digests = runs.filter(run => run.digest);
-    section("runs", "Runs", table(["run", "last step", "loss, smoothed", "best validation", "skipped", "damaged lines", "time"], lasting),
+    section("runs", "Runs", overview,
         figure("Difference of the loss to " + first.name + ", paired by step", curves, {y: unit}),
         rows.length ? table(["run", "mean difference, last quarter", "95 % interval", "verdict"], rows) : null,
         rows.length ? make("p", {className: "quiet"}, "The interval is that of the mean over the last quarter of these two runs, from the means of up to 20 stretches of it. It says nothing of other seeds.") : null,

@@ -140,6 +140,18 @@ says apart.html "$verdicts" '[["later.jsonl","-","-","not compared: no steps in 
 pair losses squared.jsonl nats.jsonl
 says losses.html "$verdicts" '[["nats.jsonl","-","-","not compared: its loss is cross-entropy in nats per byte"]]'
 says losses.html "[...document.querySelectorAll('#loss h3')].map(one => one.textContent)" '["Mean squared error, squared units of the target","Cross-entropy, nats per byte"]'
+# A study with seeds: differences are those of pairs of one seed, whatever the seeds do; the fifth of float16 has no last loss.
+for seed in 1 2 3 4 5; do
+    steps 60 "$seed + 1 / i" >float32-seed$seed.jsonl
+    steps 60 "$seed + 1 / i + $seed / 100" >bfloat16-pol0-seed$seed.jsonl
+    steps 60 "$seed + 1 / i - ($seed % 2 ? 0.25 : -0.5)" >float16-pol0-seed$seed.jsonl
+done
+sed '$d' float16-pol0-seed5.jsonl >cut
+mv cut float16-pol0-seed5.jsonl
+printf '{"step":60,"loss":null}\n' >>float16-pol0-seed5.jsonl
+"$FIRN" report ./*-seed[1-5].jsonl -o seeds.html
+says seeds.html "$verdicts" '[["bfloat16-pol0","5","0.0300","\u00b1 0.020","higher loss than float32","float16-pol0","4","0.125","\u00b1 0.69","not told apart"]]'
+says seeds.html "[...document.querySelectorAll('#runs h3')].map(one => one.textContent)" '["Difference of the loss to float32, mean over pairs of one seed"]'
 "$FIRN" report rate-0.5.jsonl --plan gpt2.plan --pub key.pub.pem -o other.html -q
 says other.html "document.querySelector('p.bad').textContent.split(',')[0]" '"The plan gpt2.plan is not that of rate-0.5.jsonl"'
 says other.html "$answers.healthy($run).lines.includes('ran all 300 steps')" 'true'
