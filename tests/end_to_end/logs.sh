@@ -125,7 +125,7 @@ if python3 -c 'import tensorboard' 2>found; then
 elif [ -x "${FIRN_TENSORBOARD:-}" ]; then
     theirs=$FIRN_TENSORBOARD
 else
-    echo "skipped: TensorBoard's own reader of event files: Python has no package tensorboard (FIRN_TENSORBOARD names a Python with it)"
+    echo "skipped for want of the Python package tensorboard (FIRN_TENSORBOARD names a Python with it): its reader of event files"
 fi
 # theirs_agree FOLDER: TensorBoard reads the scalars of the whole run
 theirs_agree() {

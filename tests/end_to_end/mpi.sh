@@ -57,7 +57,7 @@ equal() {
     steps=$2
     numbers=$3
     shift 3
-    rm -f "$folder"/one.* "$folder"/some.*
+    rm -rf "$folder"/one.* "$folder"/some.*
     set -- train "$folder/$name.train" --pub "$folder/key.pub.pem" --steps "$steps" --quiet "$@"
     "$FIRN" "$@" --log "$folder/one.log" --csv "$folder/one.csv" --checkpoint "$folder/one.ckpt" >"$folder/one.out" 2>"$folder/err" ||
         { fail "$name: one process"; return; }
@@ -217,7 +217,7 @@ fi
 if takes_next; then
     compile gpt2 train $gpt2 $(tree 8 1)
     set -- train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet
-    rm -f "$folder"/one.* "$folder"/some.*
+    rm -rf "$folder"/one.* "$folder"/some.*
     "$FIRN" "$@" --steps 9 --log "$folder/one.log" >"$folder/one.out" 2>"$folder/err" || fail "gpt2: one process"
     ranks 7 "$@" --steps 3 --log "$folder/some.log" --checkpoint "$folder/some.ckpt" >"$folder/out" 2>&1 || fail "7 ranks"
     ranks 1 "$@" --steps 3 --log "$folder/some.log" --checkpoint "$folder/some.ckpt" --resume >"$folder/out" 2>&1 || fail "7, 1 ranks"
@@ -233,7 +233,7 @@ fi
 if takes_next; then # a state that no step has changed, which begins with more than zeros, and a run that is complete
     compile gpt2 train $gpt2 $(tree 8 1) --set trainer.init.loop.num_steps=4 \
         --set 'trainer.init.optimizer={Adagrad: {initial_accumulator_value: 0.5}}'
-    rm -f "$folder"/one.* "$folder"/some.*
+    rm -rf "$folder"/one.* "$folder"/some.*
     for steps in 0 4 4; do
         set -- train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --data $text --quiet --steps $steps
         [ ! -e "$folder/one.ckpt" ] || set -- "$@" --resume
@@ -329,7 +329,7 @@ rank_of() {
 start() {
     count=$1
     shift
-    rm -f "$folder"/some.*
+    rm -rf "$folder"/some.*
     mpirun --oversubscribe -n "$count" "$MPI" train "$folder/gpt2.train" --pub "$folder/key.pub.pem" --quiet \
         --checkpoint "$folder/some.ckpt" --checkpoint-every 1 --log "$folder/some.log" "$@" >"$folder/out" 2>"$folder/err" &
     started=$!
