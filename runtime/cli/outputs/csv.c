@@ -132,11 +132,13 @@ static uint64_t step_of(const char *line) {
 static void take_row(void *context, const char *line, uint64_t step, bool ahead) {
     cli_csv *csv = context;
     const size_t length = strlen(line);
-    if (ahead || length >= csv->to.entry_bytes)
+    if (ahead)
+        return;
+    csv->step = length < csv->to.entry_bytes ? step : 0; /* 0: it is no row that this file writes */
+    if (csv->step == 0)
         return;
     memcpy(csv->to.last, line, length);
     csv->to.last_bytes = length;
-    csv->step = step;
     size_t at = strcspn(line, ROW_END);
     for (uint32_t i = 0; i < csv->metric_count; i++)
         while (at > 0 && line[--at] != ',')
