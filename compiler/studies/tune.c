@@ -604,11 +604,16 @@ static bool write_report(const tuning *t) {
     }
     if (*undecided(t) != '\0')
         text = firnc_format("%s\nNot all could be decided: %s.\n", text, undecided(t));
-    text = firnc_format(
-        "%s\nKept: a step in %.6f s where float32 takes %.6f s (%s less in rounds that "
-        "timed both in turns), at a loss of %.5f where float32 has %.5f.\n\nUnits, and the layers in each:\n\n",
-        text, t->best.seconds, t->float32.seconds, share_text(t->gain, t->gain_noise, 2), loss_of(&t->best),
-        loss_of(&t->float32));
+    if (memcmp(t->best.run_hash, t->float32.run_hash, sizeof t->best.run_hash) == 0)
+        text = firnc_format("%s\nNothing was kept: float32 takes %.6f s for a step, at a loss of %.5f.", text,
+                            t->best.seconds, loss_of(&t->best));
+    else
+        text =
+            firnc_format("%s\nKept: a step in %.6f s where float32 takes %.6f s (%s less in rounds that timed both in "
+                         "turns), at a loss of %.5f where float32 has %.5f.",
+                         text, t->best.seconds, t->float32.seconds, share_text(t->gain, t->gain_noise, 2),
+                         loss_of(&t->best), loss_of(&t->float32));
+    text = firnc_format("%s\n\nUnits, and the layers in each:\n\n", text);
     for (uint32_t i = 0; i < t->unit_count; i++) {
         text = firnc_format("%s- %s, POL %u:", text, t->kept.half[i] ? t->half : "float32", (unsigned)t->kept.level[i]);
         for (uint32_t j = 0; j < t->units[i].layer_count; j++)

@@ -152,6 +152,7 @@ grep -q 'recipe.yaml: warning: this machine is too noisy to decide on the time o
 ! grep -q '| kept |' noisy.study/report.md || fail "a noisy machine: a change was kept"
 grep -q '| bfloat16 | .* | -\{0,1\}[0-9.]* +- [0-9.]* % | .* | too noisy to decide: its time |' noisy.study/report.md &&
     grep -q '^Not all could be decided: this machine' noisy.study/report.md || fail "a noisy machine: the report"
+grep -q '^Nothing was kept: float32 takes [0-9.]* s for a step, at a loss of [0-9.]*\.$' noisy.study/report.md || fail "a noisy machine: what was kept"
 grep -q 'enabled: false' noisy.study/recipe.yaml || fail "a noisy machine: the recipe"
 # Every trial saves 10 %, with a noise of 1 %: all changes are kept. The trial that is timed first is the change.
 runner gains <<end
@@ -160,6 +161,7 @@ $put
 end
 expect "gains beyond the noise" 0 "" tune gains -o gains.study
 grep -q '| bfloat16 | .* | \(9\|10\|11\)\.[0-9]* +- [0-9.]* % | .* | kept |' gains.study/report.md || fail "a gain beyond the noise was not kept"
+grep -q '^Kept: a step in .* (.* +- .* % less' gains.study/report.md || fail "the total gain"
 ! grep -q 'too noisy' gains.study/report.md || fail "gains beyond the noise are noisy"
 # Costs of three seeds: 0, 0.4 and 0.8 % more than float32. Their mean is within the tolerance, their interval is not.
 runner costs <<end
