@@ -350,6 +350,18 @@ bool firnc_output_begin(firnc_output *output, const char *name) {
     return find_target(output, name) && create_temporary(output);
 }
 
+/* Whether a name may be added to the folder of a name, without slashes at its end. False with errno set. */
+static bool can_add_beside(const char *name) {
+    const char *slash = strrchr(name, '/');
+    const char *folder = slash == NULL ? "." : firnc_format("%.*s/.", (int)(slash - name), name);
+    return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+bool firnc_output_look(const char *name) {
+    firnc_output output;
+    return find_target(&output, name) && (can_add_beside(output.target) || fail(name, "written", mend_of_folder()));
+}
+
 bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count) {
     if (write_all(output->file, bytes, count))
         return true;
@@ -559,6 +571,19 @@ bool firnc_folder_make(const char *name, bool *made) {
         return fail(name, "made", mend_of_folder());
     firnc_say("firnc: %s: is no folder; give the name of a folder", name);
     return false;
+}
+
+bool firnc_folder_look(const char *name, bool *there) {
+    struct stat status;
+    size_t length = strlen(name);
+    *there = stat(name, &status) == 0;
+    if (*there && !S_ISDIR(status.st_mode)) {
+        firnc_say("firnc: %s: is no folder; give the name of a folder", name);
+        return false;
+    }
+    while (length > 1 && name[length - 1] == '/')
+        length--;
+    return *there || can_add_beside(firnc_format("%.*s", (int)length, name)) || fail(name, "made", mend_of_folder());
 }
 
 static bool create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {

@@ -66,6 +66,9 @@ typedef struct firnc_output {
 /* Each returns false after one message; the temporary file is then removed. */
 bool firnc_output_begin(firnc_output *output, const char *name);
 bool firnc_output_add(firnc_output *output, const void *bytes, uint64_t count);
+/* False after the message of firnc_output_begin, if that would fail because of the name or its folder. Creates nothing.
+ */
+bool firnc_output_look(const char *name);
 /* Replaces the first `count` bytes, which were written before, and gives the file its name. */
 bool firnc_output_end(firnc_output *output, const void *head, uint64_t count);
 /* Removes what was written, unless the output ended or failed. */
@@ -92,6 +95,8 @@ bool firnc_output_end_noted(firnc_output *output, const void *head, uint64_t cou
 
 /* Makes a folder unless it is there; *made says whether it was made here. */
 bool firnc_folder_make(const char *name, bool *made);
+/* False after the message of firnc_folder_make, if that would fail; *there: it is there already. Makes nothing. */
+bool firnc_folder_look(const char *name, bool *there);
 
 /* Writes a new folder, whole or not at all: under a temporary name beside it, NAME.XXXXXX, until all files are in it.
  * The names of the files are paths below it, whose folders are made. An empty folder of that name is replaced; anything

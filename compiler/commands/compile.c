@@ -545,6 +545,13 @@ static bool read_recipe(const request *r, const plan_form *form, firnc_key *key,
     return read_tokenizer(r, m->recipe, &m->recipe->job) && complete_job(r, &m->recipe->job);
 }
 
+/* Writes the plan; a check only asks whether its name, if there is one, could be written. */
+static bool write_plan(const request *r, const making *m) {
+    if (r->check != NULL)
+        return r->output == NULL || firnc_output_look(r->output);
+    return firnc_file_write(r->output, m->plan.file.data, m->plan.file.count);
+}
+
 static bool compile_one(const request *r, firnc_key *key) {
     const plan_form form = {.mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL, .decodes = r->decode};
     making m = {.output = r->output, .form = r->decode ? "decode" : r->mode};
@@ -553,8 +560,7 @@ static bool compile_one(const request *r, firnc_key *key) {
     m.graph = firnc_recipe_build(m.recipe);
     if (r->check == NULL && r->output == NULL)
         return dump(r, &m);
-    return freeze(r, key, &m) &&
-           (r->check != NULL || firnc_file_write(r->output, m.plan.file.data, m.plan.file.count)) && say_written(r, &m);
+    return freeze(r, key, &m) && write_plan(r, &m) && say_written(r, &m);
 }
 
 /* --- a plan for each mode ----------------------------------------------------------------------------------------- */
@@ -603,6 +609,14 @@ static bool make_form(const request *r, const plan_form *form, firnc_key *key, m
     return freeze(r, key, m);
 }
 
+/* Asks, for a check, whether the folder, if there is one, and the plans in it could be written. */
+static bool look_at_set(const request *r, const making *set, uint32_t count) {
+    bool there = false, good = r->output == NULL || firnc_folder_look(r->output, &there);
+    for (uint32_t i = 0; good && there && i < count; i++)
+        good = firnc_output_look(set[i].output);
+    return good;
+}
+
 /* Writes the plans of a set into the folder, which is removed again if it was made for nothing. */
 static bool write_set(const request *r, const making *set, uint32_t count) {
     firnc_file files[PLANS];
@@ -642,7 +656,7 @@ static bool compile_all(const request *r, firnc_key *key) {
         good = !has[plans[i].mode] || make_form(r, &plans[i], key, &set[count], &had);
         count += had;
     }
-    good = good && (r->check != NULL || write_set(r, set, count));
+    good = good && (r->check != NULL ? look_at_set(r, set, count) : write_set(r, set, count));
     if (good && r->check == NULL)
         warn_of_older(r, set, count);
     for (uint32_t i = 0; i < count && good; i++)

@@ -125,6 +125,18 @@ printf 'trainer: [\n' >"$folder/damaged.yaml"
     refused_alike "$gpt2" --mode train --key mine.key.pem -o mine.key.pem
     refused_alike "$recipes/table.yaml" --mode train $output
     refused_alike "$gpt2" --mode eval $output --late-updat
+    mkdir is.plan
+    ln -s nowhere link.plan
+    for name in none/plan is.plan link.plan mine.key.pem/plan new/; do
+        refused_alike "$gpt2" --mode train --key mine.key.pem -o $name
+    done
+    for name in mine.pub.pem none/folder mine.key.pem/folder; do
+        refused_alike "$gpt2" --all --key mine.key.pem -o $name
+    done
+    rmdir is.plan
+    mkdir -p set/eval.plan
+    refused_alike "$gpt2" --all --key mine.key.pem -o set
+    rm -r set link.plan
 }
 expect "a graph" 2 "^firnc check: --dump-after: prints a graph, and no plan is checked; " "$FIRNC" check "$gpt2" --dump-after fuse
 expect "no recipe" 2 "^firnc check: " "$FIRNC" check
