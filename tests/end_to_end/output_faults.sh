@@ -532,6 +532,8 @@ printed "a checkpoint" firn ./firn checkpoint trained
 printed "a text" firn ./firn generate text_decode.plan --pub key.pub.pem --checkpoint text.ckpt --prompt Hello --tokens 5
 printed "what data hold" firn ./firn data table.csv
 printed "what a plan holds" firnc ./firnc inspect train.plan
+printed "what would be made" firnc ./firnc check recipe.yaml
+printed "what a key is" firnc ./firnc key key.pub.pem
 printed "a schedule" firnc ./firnc schedule recipe.yaml
 printed "a plan as C" firnc ./firnc export train.plan --array
 printed "tokens as text" firnc ./firnc tokens --to-text ids.npy --vocabulary vocab.json --merges merges.txt

@@ -365,3 +365,112 @@ TEST(test_refused) {
     unlink(plan);
     assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDERR_FILENO, 1), plan);
 }
+
+/* --- the summary ----------------------------------------------------------------------------------------------------
+ */
+
+static const cJSON *summary_of(const cJSON *root) {
+    return cJSON_GetObjectItemCaseSensitive(root, "summary");
+}
+
+/* Returns the document of a recipe's plan. */
+static cJSON *document_of(const test_recipe *recipe) {
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(recipe, &compilation, &bytes);
+    cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
+    assert_non_null(root);
+    unlink(plan);
+    return root;
+}
+
+/* The bytes of the data: of windows each begins a stride behind the one before, and of records each has all streams. */
+TEST(the_summary_counts_the_data) {
+    test_recipe windows = test_gpt2_recipe();
+    windows.job.steps = 10;
+    cJSON *root = document_of(&windows);
+    const cJSON *summary = summary_of(root);
+    assert_int_equal(number(summary, "sample_bytes"), 9);
+    assert_int_equal(number(summary, "batch_samples"), 2);
+    assert_int_equal(number(summary, "run_samples"), 20);
+    assert_int_equal(number(summary, "run_bytes"), 19 * 8 + 9);
+    assert_int_equal(number(summary, "data_bytes"), 19 * 8 + 9); /* nothing is held out */
+    assert_int_equal(number(summary, "least_bytes"), 8 + 9);
+    cJSON_Delete(root);
+    windows.job.data.micro_batch_size = 1;
+    windows.job.data.held_out_per_mille = 300;
+    root = document_of(&windows);
+    summary = summary_of(root);
+    assert_int_equal(number(summary, "batch_samples"), 2);
+    assert_int_equal(number(summary, "run_bytes"), 161);
+    assert_int_equal(number(summary, "data_bytes"), 230); /* of which 70 per cent are 161 */
+    assert_int_equal(number(summary, "least_bytes"), 9);
+    cJSON_Delete(root);
+    windows.job.data.held_out_per_mille = 290;
+    root = document_of(&windows);
+    assert_int_equal(number(summary_of(root), "data_bytes"), 227); /* 226.8, rounded up */
+    cJSON_Delete(root);
+    test_recipe records = test_mlp_recipe();
+    root = document_of(&records);
+    summary = summary_of(root);
+    const uint64_t sample = number(summary, "sample_bytes"), samples = number(summary, "run_samples");
+    assert_int_equal(samples, 4 * records.job.steps);
+    assert_int_equal(number(summary, "run_bytes"), samples * sample);
+    assert_int_equal(number(summary, "least_bytes"), 4 * sample);
+    cJSON_Delete(root);
+    records.job.endless = true;
+    records.job.steps = 0;
+    root = document_of(&records);
+    assert_int_equal(number(summary_of(root), "run_samples"), 0);
+    assert_null(cJSON_GetObjectItemCaseSensitive(summary_of(root), "last_rate"));
+    cJSON_Delete(root);
+}
+
+/* The lists of layers have all parameters, and an op of the plan is the peak. */
+TEST(the_summary_counts_layers_and_what_is_decayed) {
+    test_recipe recipe = test_gpt2_recipe();
+    cJSON *root = document_of(&recipe);
+    const cJSON *summary = summary_of(root), *layers, *totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
+    uint64_t parameters = 0, lists = 0;
+    cJSON_ArrayForEach(layers, cJSON_GetObjectItemCaseSensitive(summary, "layers")) {
+        parameters += number(layers, "parameters");
+        lists += number(layers, "layers") != 0;
+        if (strcmp(string(layers, "name"), "transformer.h") == 0)
+            assert_int_equal(number(layers, "layers"), 2);
+    }
+    assert_int_equal(parameters, number(totals, "parameters"));
+    assert_int_equal(lists, 1);
+    assert_true(number(summary, "peak_op") < number(totals, "ops"));
+    const cJSON *decayed = cJSON_GetObjectItemCaseSensitive(summary, "decayed"),
+                *plain = cJSON_GetObjectItemCaseSensitive(summary, "not_decayed"), *index;
+    const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(root, "tensors");
+    uint64_t named = 0;
+    cJSON_ArrayForEach(index, decayed) {
+        const cJSON *tensor = cJSON_GetArrayItem(tensors, (int)cJSON_GetNumberValue(index));
+        assert_string_equal(string(tensor, "role"), "parameter");
+        named++;
+    }
+    assert_int_equal(named + (uint64_t)cJSON_GetArraySize(plain), 28);
+    cJSON_Delete(root);
+}
+
+/* What is live at the peak has the bytes that the totals name, if each tensor counts that hands its bytes to none. */
+TEST(the_peak_is_where_most_is_live) {
+    test_recipe recipe = test_gpt2_recipe();
+    cJSON *root = document_of(&recipe);
+    const cJSON *tensor, *tensors = cJSON_GetObjectItemCaseSensitive(root, "tensors");
+    const uint64_t peak = number(summary_of(root), "peak_op");
+    uint64_t live = 0, handed_on = 0;
+    cJSON_ArrayForEach(tensor, tensors) {
+        const uint64_t bytes = (number(tensor, "bytes") + 15) / 16 * 16;
+        if (strcmp(string(tensor, "region"), "arena") != 0 ||
+            cJSON_GetObjectItemCaseSensitive(tensor, "base") != NULL || number(tensor, "first") > peak ||
+            number(tensor, "last") < peak)
+            continue;
+        live += bytes;
+        handed_on += number(tensor, "last") == peak ? bytes : 0;
+    }
+    const uint64_t most = number(cJSON_GetObjectItemCaseSensitive(root, "totals"), "live_bytes");
+    assert_true(live >= most && live - handed_on <= most);
+    cJSON_Delete(root);
+}

@@ -139,7 +139,7 @@ static void put_layers(screen *to) {
         firnc_text_add(&text, part, strlen(part));
     }
     if (text.length > 0)
-        put(to, "layers", text.text, 4);
+        put(to, "layers", text.text, 3);
 }
 
 static void put_memory(screen *to) {
@@ -161,12 +161,12 @@ static void put_memory(screen *to) {
         firnc_format("peak of the arena in op %u%s%s: %s live at once", (unsigned)report->peak_op,
                      layer != NULL ? ", said: " : "", layer != NULL ? firnc_printable(layer) : "",
                      firnc_grouped(report->live_bytes)),
-        1);
+        2);
     put(to, "flash",
         firnc_format("plan %s (of these its report %s, which may be cut off), checkpoint %s",
                      firnc_grouped(header->total_bytes), firnc_grouped(header->report_bytes),
                      firnc_grouped(report->checkpoint_bytes)),
-        1);
+        2);
 }
 
 /* "records", or "windows of 17, stride 16" */
@@ -360,7 +360,7 @@ static void put_precision(screen *to) {
     for (uint32_t i = 0; i < summary->form_count; i++)
         forms = firnc_format("%s%s%u x %s", forms, i > 0 ? "; " : "", (unsigned)summary->forms[i].reductions,
                              summary->forms[i].text);
-    put(to, "precision", firnc_format("float32%s; sums: %s", halves, *forms != '\0' ? forms : "none"), 3);
+    put(to, "precision", firnc_format("float32%s; sums: %s", halves, *forms != '\0' ? forms : "none"), 2);
     if (*asked != '\0')
         put(to, "", firnc_format("said: POL asked: %s; lowering %s", asked, lowering != NULL ? lowering : "not said"),
             2);

@@ -141,10 +141,13 @@ static void print_checkpoint(const cli_dry_run *run, const char *path, const cha
 
 static void print_files(const cli_dry_run *run) {
     const cli_options *options = run->session->options;
+    const bool first = run->session->report.save_initial && !options->resume;
     char when[200] = "at the end";
     if (run->save_every != 0)
         snprintf(when, sizeof when, "every %llu step%s and at the end", (unsigned long long)run->save_every,
                  cli_s(run->save_every));
+    if (first)
+        snprintf(when + strlen(when), sizeof when - strlen(when), ", and before the first step");
     print_checkpoint(run, options->checkpoint, when);
     print_checkpoint(run, options->keep_best, "of the best evaluation");
     if (options->log != NULL)
