@@ -89,12 +89,24 @@ static void put_directory(writer *to, const firn_record *record) {
     put_zeros(to, firn_round_up(written, 16) - written);
 }
 
-static void put_regions(writer *to) {
+static void put_pieces(writer *to, const uint8_t *block, uint64_t bytes, const firn_pieces *pieces) {
+    uint64_t count;
+    for (uint64_t at = 0; at < bytes; at += count) {
+        count = bytes - at;
+        const uint8_t *piece = pieces->read(pieces->context, block + at, &count);
+        put(to, piece, count);
+    }
+}
+
+static void put_regions(writer *to, const firn_pieces *pieces) {
     const firn_instance *instance = to->instance;
     for (uint32_t i = 0; i < instance->header.region_count; i++) {
         if (!firn_region_is_state(instance->header.region_kinds[i]))
             continue;
-        put(to, instance->blocks[i], instance->header.region_bytes[i]);
+        if (FIRN_PROCESSES && pieces != NULL)
+            put_pieces(to, instance->blocks[i], instance->header.region_bytes[i], pieces);
+        else
+            put(to, instance->blocks[i], instance->header.region_bytes[i]);
         put_zeros(to, firn_round_up(instance->header.region_bytes[i], 16) - instance->header.region_bytes[i]);
     }
 }
@@ -109,10 +121,10 @@ __attribute__((noinline)) static void put_header(writer *to, const firn_record *
     put(to, header, sizeof header);
 }
 
-static void put_record(writer *to, const firn_record *record) {
+static void put_record(writer *to, const firn_record *record, const firn_pieces *pieces) {
     put_header(to, record);
     put_directory(to, record);
-    put_regions(to);
+    put_regions(to, pieces);
 }
 
 /* The commit unit, padded with the erased value. */
@@ -128,7 +140,7 @@ static uint64_t commit_offset(const firn_record *record, const firn_storage *sto
 
 /* Writes a record into a slot. */
 static int write_record(const firn_instance *instance, const firn_storage *storage, uint32_t slot,
-                        const firn_record *record) {
+                        const firn_record *record, const firn_pieces *pieces) {
     const uint64_t base = slot * storage->capacity;
     uint64_t committed_at = commit_offset(record, storage);
     uint64_t erase = firn_round_up(committed_at + firn_record_commit_bytes(storage->program_unit), storage->erase_unit);
@@ -138,7 +150,7 @@ static int write_record(const firn_instance *instance, const firn_storage *stora
     if (status != FIRN_OK)
         return status;
     writer to = {.instance = instance, .storage = storage, .offset = base};
-    put_record(&to, record);
+    put_record(&to, record, pieces);
     if (to.filled > 0) {
         uint32_t padded = (uint32_t)firn_round_up(to.filled, storage->program_unit);
         memset(to.buffer + to.filled, 0, padded - to.filled);
@@ -185,19 +197,20 @@ static int describe_place(const firn_instance *self, const firn_storage *storage
 }
 
 /* Computes the SHA-256 of a record and, with a device key, the code that authenticates it. */
-static int seal(const firn_instance *self, firn_record *record) {
+static int seal(const firn_instance *self, firn_record *record, const firn_pieces *pieces) {
     firn_sha256 hash;
     int status = firn_sha256_begin(&hash);
     if (status != FIRN_OK)
         return status;
     writer to = {.instance = self, .hash = &hash};
-    put_record(&to, record);
+    put_record(&to, record, pieces);
     status = to.status == FIRN_OK ? firn_sha256_end(&hash, record->digest) : to.status;
     return status == FIRN_OK && self->device_key != NULL ? firn_record_code(record, self->device_key, record->code)
                                                          : status;
 }
 
-static int save(const firn *instance, const firn_instance *self, const firn_storage *storage) {
+static int save(const firn *instance, const firn_instance *self, const firn_storage *storage,
+                const firn_pieces *pieces) {
     firn_survey found;
     firn_record record = {0};
     int status = firn_survey_slots(self, storage, &found);
@@ -206,19 +219,29 @@ static int save(const firn *instance, const firn_instance *self, const firn_stor
     if (status == FIRN_OK)
         status = describe_place(self, storage, &found, &record);
     if (status == FIRN_OK)
-        status = seal(self, &record);
+        status = seal(self, &record, pieces);
     if (status == FIRN_OK)
-        status = write_record(self, storage, found.target, &record);
+        status = write_record(self, storage, found.target, &record, pieces);
     if (status != FIRN_OK || record.counter == found.counter)
         return status;
     return self->port->checkpoint_counter->advance(self->port->context, record.counter);
 }
 
-int firn_save(firn *instance) {
+static int save_to_port(firn *instance, const firn_pieces *pieces) {
     firn_instance *self = firn_instance_of(instance);
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
     int status;
     const firn_storage *storage = firn_survey_storage(self, &status);
-    return storage != NULL ? save(instance, self, storage) : status;
+    return storage != NULL ? save(instance, self, storage, pieces) : status;
 }
+
+int firn_save(firn *instance) {
+    return save_to_port(instance, NULL);
+}
+
+#if FIRN_PROCESSES
+int firn_save_pieces(firn *instance, const firn_pieces *pieces) {
+    return save_to_port(instance, pieces);
+}
+#endif

@@ -258,6 +258,31 @@ void firn_initialise_state(const firn_instance *instance, bool with_model);
  * the calls of firn_save and firn_restore do. NULL: the program has no checkpoints. */
 void firn_checkpoint_configure(firn_instance *instance, const firn_config *config) __attribute__((weak));
 
+/* 1: the process of a host, of whose state parts may lie in other processes (runtime/ranks). No firmware has the code
+ * for that. */
+#ifdef __unix__
+#    define FIRN_PROCESSES 1
+#else
+#    define FIRN_PROCESSES 0
+#endif
+
+/* Where the bytes of the state are, if not in the blocks alone. Each function is told an address in a block and in
+ * *count how many bytes from there on are wanted, at least 1. It stores how many of these there are one after the
+ * other, at least 1, and returns the first. */
+typedef struct firn_pieces {
+    void *context;
+    const uint8_t *(*read)(void *context, const uint8_t *at, uint64_t *count);
+    /* For bytes that are restored; `placed` is called when all of them are there. */
+    uint8_t *(*place)(void *context, uint8_t *at, uint64_t *count);
+    void (*placed)(void *context);
+} firn_pieces;
+
+#if FIRN_PROCESSES
+/* firn_save and firn_restore of such a state; pieces NULL: it is in the blocks. */
+int firn_save_pieces(firn *instance, const firn_pieces *pieces);
+int firn_restore_pieces(firn *instance, firn_restore_report *report, const firn_pieces *pieces);
+#endif
+
 /* The record that a save leaves where it is. */
 typedef enum firn_kept {
     FIRN_KEPT_NONE = 0,

@@ -166,6 +166,21 @@ static uint8_t *destination(const reader *from, uint32_t region) {
     return NULL;
 }
 
+/* Reads a region of the record, whose block is `kept`, to where the pieces say, and hashes it there. */
+static int hash_pieces(const reader *from, firn_sha256 *hash, uint64_t offset, uint64_t bytes, uint8_t *kept,
+                       const firn_pieces *pieces) {
+    uint64_t count;
+    int status = FIRN_OK;
+    for (uint64_t at = 0; status == FIRN_OK && at < bytes; at += count) {
+        count = bytes - at;
+        uint8_t *piece = pieces->place(pieces->context, kept + at, &count);
+        status = hash_stored(from, hash, offset + at, count, piece);
+        if (status == FIRN_OK)
+            pieces->placed(pieces->context);
+    }
+    return status;
+}
+
 /* Adds the header to a hash: the bytes that were read, because every byte of a valid header is a field or zero. Not
  * inlined, so that the bytes are off the stack when the state is read. */
 __attribute__((noinline)) static int hash_header(const reader *from, firn_sha256 *hash) {
@@ -175,8 +190,8 @@ __attribute__((noinline)) static int hash_header(const reader *from, firn_sha256
 }
 
 /* Compares the SHA-256 of the record with the one in its header. With `keep`, the regions that the plan wants are also
- * copied into its blocks. */
-static int check_digest(const reader *from, bool keep) {
+ * copied into its blocks, or where `pieces` says. */
+static int check_digest(const reader *from, bool keep, const firn_pieces *pieces) {
     uint64_t at = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes;
     uint8_t digest[FIRN_HASH_BYTES];
     firn_sha256 hash;
@@ -187,7 +202,11 @@ static int check_digest(const reader *from, bool keep) {
         status = hash_stored(from, &hash, FIRN_RECORD_HEADER_BYTES, from->record.directory_bytes, NULL);
     for (uint32_t i = 0; status == FIRN_OK && i < from->record.region_count; i++) {
         const uint64_t bytes = from->record.region_bytes[i], padded = firn_round_up(bytes, 16);
-        status = hash_stored(from, &hash, at, bytes, keep ? destination(from, i) : NULL);
+        uint8_t *kept = FIRN_PROCESSES && pieces != NULL && keep ? destination(from, i) : NULL;
+        if (kept != NULL)
+            status = hash_pieces(from, &hash, at, bytes, kept, pieces);
+        else
+            status = hash_stored(from, &hash, at, bytes, keep ? destination(from, i) : NULL);
         if (status == FIRN_OK)
             status = hash_stored(from, &hash, at + bytes, padded - bytes, NULL);
         at += padded;
@@ -360,7 +379,7 @@ static int check_counter(const reader *from, firn_survey *found) {
 static int check_record(reader *from, uint32_t slot, firn_survey *found) {
     int status = look_at(from, slot);
     if (status == FIRN_OK)
-        status = check_digest(from, false);
+        status = check_digest(from, false, NULL);
     if (status == FIRN_OK)
         status = firn_record_authenticate(&from->record, from->instance->device_key);
     if (status != FIRN_OK)
@@ -536,7 +555,8 @@ static int check_counters(const firn_instance *instance) {
     return FIRN_OK;
 }
 
-int firn_restore(firn *instance, firn_restore_report *report) {
+static inline __attribute__((always_inline)) int restore_from_port(firn *instance, firn_restore_report *report,
+                                                                   const firn_pieces *pieces) {
     firn_instance *self = firn_instance_of(instance);
     firn_restore_report unwanted;
     report = report != NULL ? report : &unwanted;
@@ -555,7 +575,7 @@ int firn_restore(firn *instance, firn_restore_report *report) {
     self->condition = FIRN_CONDITION_EMPTY;
     if (!is_train(self)) /* the counters and the metric of an evaluation start again */
         firn_initialise_state(self, false);
-    status = check_digest(&from, true);
+    status = check_digest(&from, true, pieces);
     if (status == FIRN_OK)
         status = check_counters(self);
     if (status != FIRN_OK)
@@ -564,3 +584,13 @@ int firn_restore(firn *instance, firn_restore_report *report) {
     self->condition = FIRN_CONDITION_READY;
     return FIRN_OK;
 }
+
+int firn_restore(firn *instance, firn_restore_report *report) {
+    return restore_from_port(instance, report, NULL);
+}
+
+#if FIRN_PROCESSES
+int firn_restore_pieces(firn *instance, firn_restore_report *report, const firn_pieces *pieces) {
+    return restore_from_port(instance, report, pieces);
+}
+#endif

@@ -38,9 +38,9 @@ typedef struct cli_ranks {
     /* firn_initialise and firn_digest. */
     int (*initialise)(void *context, struct cli_session *session);
     int (*digest)(void *context, struct cli_session *session, uint8_t digest[32]);
-    /* Makes the state whole before it is saved, and gives back the memory for that. */
-    void (*gather_state)(void *context, struct cli_session *session);
-    void (*release_state)(void *context, struct cli_session *session);
+    /* firn_save and firn_restore. */
+    int (*save)(void *context, struct cli_session *session);
+    int (*restore)(void *context, struct cli_session *session, firn_restore_report *report);
     /* firn_host_data_fault for the data as another rank has them. */
     const char *(*fault)(void *context, char *text, size_t size);
 } cli_ranks;
@@ -320,9 +320,9 @@ int cli_eval_step(cli_session *session);
 /* The initial state, and the digest of the state. Errors: those of firn_initialise and firn_digest. */
 int cli_initialise(cli_session *session);
 int cli_state_digest(cli_session *session, uint8_t digest[32]);
-/* Makes the state whole before it is saved, because ranks may have parts of it; releases what was only for that. */
-void cli_gather_state(cli_session *session);
-void cli_release_state(cli_session *session);
+/* Save and restore the state. Errors: those of firn_save and firn_restore. */
+int cli_save_state(cli_session *session);
+int cli_restore_state(cli_session *session, firn_restore_report *report);
 
 /* --- plan.c: what the library does not say of an open plan --- */
 

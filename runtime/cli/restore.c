@@ -33,7 +33,7 @@ static int refuse(const cli_session *session, int error) {
 static int restore_in(cli_session *session, bool natural, firn_restore_report *report) {
     (void)firn_host_data_sort(&session->data, natural);
     const int error = firn_set_data_hash(&session->firn, session->data.sha256);
-    return error == FIRN_OK ? firn_restore(&session->firn, report) : error;
+    return error == FIRN_OK ? cli_restore_state(session, report) : error;
 }
 
 static bool has_other_data(int error, const firn_restore_report *report) {
@@ -43,7 +43,7 @@ static bool has_other_data(int error, const firn_restore_report *report) {
 /* Restores a checkpoint. One of a version that read folders by the bytes of their names goes on in that order, which
  * its hash of the data shows. */
 static int restore(cli_session *session, firn_restore_report *report) {
-    int error = firn_restore(&session->firn, report);
+    int error = cli_restore_state(session, report);
     if (!has_other_data(error, report) || !firn_host_data_sort(&session->data, false))
         return error;
     error = restore_in(session, false, report);

@@ -129,11 +129,9 @@ static void say_unsaved(const cli_saving *saving, int error, uint64_t step, uint
 
 /* Writes the state to the file of the saving, which need not be that of the session's port. */
 static int write_state(const cli_saving *saving) {
-    cli_gather_state(saving->session);
     firn_host_port_exchange(&saving->session->port, saving->port);
-    const int error = firn_save(&saving->session->firn);
+    const int error = cli_save_state(saving->session);
     firn_host_port_exchange(&saving->session->port, saving->port);
-    cli_release_state(saving->session);
     return error;
 }
 

@@ -23,14 +23,12 @@ int cli_state_digest(cli_session *session, uint8_t digest[32]) {
     return ranks != NULL ? ranks->digest(ranks->context, session, digest) : firn_digest(&session->firn, digest);
 }
 
-void cli_gather_state(cli_session *session) {
+int cli_save_state(cli_session *session) {
     const cli_ranks *ranks = session->options->ranks;
-    if (ranks != NULL)
-        ranks->gather_state(ranks->context, session);
+    return ranks != NULL ? ranks->save(ranks->context, session) : firn_save(&session->firn);
 }
 
-void cli_release_state(cli_session *session) {
+int cli_restore_state(cli_session *session, firn_restore_report *report) {
     const cli_ranks *ranks = session->options->ranks;
-    if (ranks != NULL)
-        ranks->release_state(ranks->context, session);
+    return ranks != NULL ? ranks->restore(ranks->context, session, report) : firn_restore(&session->firn, report);
 }

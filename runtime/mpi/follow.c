@@ -145,8 +145,11 @@ static bool obey(follower *f, const mpi_command *command) {
     case MPI_STATE:
         firn_ranks_share_state(f->ranks[0]);
         break;
-    case MPI_GATHER:
-        firn_ranks_gather_state(f->ranks[0]);
+    case MPI_SAVE:
+        (void)!firn_ranks_save(f->ranks[0]);
+        break;
+    case MPI_RESTORE:
+        (void)!firn_ranks_restore(f->ranks[0], NULL);
         break;
     case MPI_DIGEST:
         (void)!firn_ranks_digest(f->ranks[0], digest);

@@ -66,14 +66,13 @@ static int refuse_rank(const leader *l, const cli_session *session, uint32_t ran
     return CLI_REFUSED;
 }
 
-/* Gives the other ranks the state that rank 0 has restored. */
+/* Gives the other ranks what all have of the state that was restored. */
 static void share_state(leader *l) {
     if (l->has_state)
         return;
     l->has_state = true;
     tell(l, MPI_STATE, 0, 0);
     firn_ranks_share_state(l->ranks[0]);
-    firn_ranks_release_state(l->ranks[0], firn_host_block_release);
 }
 
 static int opened(void *context, cli_session *session) {
@@ -128,21 +127,18 @@ static int digest(void *context, cli_session *session, uint8_t digest[32]) {
     return firn_ranks_digest(l->ranks[0], digest);
 }
 
-/* Collects the state at rank 0, unless it is all there: the other ranks have their parts from share_state on. */
-static void gather_state(void *context, cli_session *session) {
+static int save(void *context, cli_session *session) {
     leader *l = context;
     (void)session;
-    if (!l->has_state)
-        return;
-    tell(l, MPI_GATHER, 0, 0);
-    firn_ranks_gather_state(l->ranks[0]);
+    tell(l, MPI_SAVE, 0, 0);
+    return firn_ranks_save(l->ranks[0]);
 }
 
-static void release_state(void *context, cli_session *session) {
+static int restore(void *context, cli_session *session, firn_restore_report *report) {
     leader *l = context;
     (void)session;
-    if (l->has_state)
-        firn_ranks_release_state(l->ranks[0], firn_host_block_release);
+    tell(l, MPI_RESTORE, 0, 0);
+    return firn_ranks_restore(l->ranks[0], report);
 }
 
 static const char *fault(void *context, char *text, size_t size) {
@@ -234,8 +230,8 @@ int mpi_lead(const firn_ranks_transport *transport, cli_options *options, const 
                              .eval_step = eval_step,
                              .initialise = initialise,
                              .digest = digest,
-                             .gather_state = gather_state,
-                             .release_state = release_state,
+                             .save = save,
+                             .restore = restore,
                              .fault = fault};
     l = (leader){.transport = transport, .options = options, .more = more};
     l.opened = firn_host_allocate(transport->size * sizeof *l.opened);

@@ -56,7 +56,8 @@ typedef enum mpi_order {
     MPI_OPENED,     /* say what was opened, or why it was not; the first thing of each session */
     MPI_INITIALISE, /* fill the state */
     MPI_STATE,      /* take the state of rank 0 */
-    MPI_GATHER,     /* give rank 0 the whole state */
+    MPI_SAVE,       /* give rank 0 what it saves */
+    MPI_RESTORE,    /* take what rank 0 restores */
     MPI_DIGEST,     /* give rank 0 what its digest needs */
     MPI_TRAIN,      /* a step */
     MPI_EVALUATE,   /* a batch for each rank */

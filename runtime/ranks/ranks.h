@@ -15,7 +15,7 @@ typedef struct firn_ranks firn_ranks;
 typedef enum firn_ranks_cause {
     FIRN_RANKS_GRADIENTS, /* of a step: sums of gradients, and what becomes of them */
     FIRN_RANKS_NUMBERS,   /* losses, norms, statistics, counts of rows, metrics, errors */
-    FIRN_RANKS_STATE,     /* a state that is shared at the beginning, or gathered for a checkpoint */
+    FIRN_RANKS_STATE,     /* a state that is shared at the beginning, or passes to or from a checkpoint */
     FIRN_RANKS_CAUSES
 } firn_ranks_cause;
 
@@ -35,18 +35,17 @@ void firn_ranks_end(firn_ranks *ranks); /* NULL is allowed */
  * rank updates. The blocks must hold zeros, as pages do that were never touched. Each rank may call it by itself. */
 int firn_ranks_initialise(firn_ranks *ranks);
 
-/* Gives every rank what it needs of the state of rank 0. */
+/* Restores the state from the storage of rank 0, as firn_restore does. Each rank then has its share of the optimizer's
+ * state; firn_ranks_share_state gives it the rest. Rank 0 gets the status and the report; on others the status is
+ * FIRN_OK and the report is not written. */
+int firn_ranks_restore(firn_ranks *ranks, firn_restore_report *report);
+
+/* Gives every rank what all ranks have of the state: what rank 0 has restored. */
 void firn_ranks_share_state(firn_ranks *ranks);
 
-/* Gives rank 0 the whole state, for a checkpoint. */
-void firn_ranks_gather_state(firn_ranks *ranks);
-
-/* Gives memory back: what it is given lies in a block, and holds zeros or what it held. */
-typedef void firn_ranks_release(void *bytes, uint64_t count);
-
-/* Releases what rank 0 has of the state that other ranks update. Each rank may call it by itself; on others than rank 0
- * it does nothing. */
-void firn_ranks_release_state(firn_ranks *ranks, firn_ranks_release *release);
+/* Saves the whole state to the storage of rank 0, as firn_save does there. Rank 0 gets the status; on others it is
+ * FIRN_OK. Rank 0 has the others' shares piece by piece, and never in its blocks. */
+int firn_ranks_save(firn_ranks *ranks);
 
 /* firn_digest of the whole state, of which rank 0 needs no more than it updates. Rank 0 gets the digest; the bytes are
  * undefined on other ranks. */

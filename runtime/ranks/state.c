@@ -1,6 +1,6 @@
 /* The state of a run that is shared. Parameters, buffers, counters and the position in the data are the same on every
  * rank. A tensor of the optimizer that belongs to a unit has its contents where the unit is updated; elsewhere its
- * pages are never touched, except by rank 0 while it saves a checkpoint or reads one. */
+ * pages are never touched. */
 #define FIRN_FB_INLINE /* plan/access.h */
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,7 @@ int firn_ranks_initialise(firn_ranks *ranks) {
     return FIRN_OK;
 }
 
-/* --- from rank 0, and to it --------------------------------------------------------------------------------------- */
+/* --- from rank 0 -------------------------------------------------------------------------------------------------- */
 
 static void share_bytes(firn_ranks *ranks, void *bytes, uint64_t count) {
     for (uint32_t peer = 1; peer < ranks->transport->size && ranks->transport->rank == 0; peer++)
@@ -139,47 +139,15 @@ static void share_tensor(void *argument, uint32_t index) {
     share_bytes(ranks, tensor.data, tensor.elements * firn_type_bytes(tensor.type));
 }
 
-/* Passes the parts of the units between rank 0 and their owners. */
-static void pass_parts(firn_ranks *ranks, bool to_owners) {
-    const uint32_t own = ranks->transport->rank;
-    for (uint32_t i = 0; i < ranks->state_count && ranks->has_units; i++)
-        for (uint32_t rank = 1; rank < ranks->transport->size; rank++) {
-            uint64_t count;
-            const firn_ranks_state *state = &ranks->states[i];
-            uint8_t *bytes = firn_ranks_state_bytes(state, firn_ranks_state_part(ranks, state, rank), &count);
-            if (own == (to_owners ? 0 : rank))
-                firn_ranks_send(ranks, to_owners ? rank : 0, bytes, count, FIRN_RANKS_STATE);
-            else if (own == (to_owners ? rank : 0))
-                firn_ranks_receive(ranks, to_owners ? 0 : rank, bytes, count);
-        }
-}
-
 void firn_ranks_share_state(firn_ranks *ranks) {
     firn_instance *instance = ranks->instance;
     for (uint32_t i = 0; i < instance->header.region_count; i++)
         if (firn_ranks_is_common(ranks, i))
             share_bytes(ranks, (void *)(uintptr_t)instance->blocks[i], instance->header.region_bytes[i]);
     firn_ranks_for_common_tensors(ranks, share_tensor, ranks);
-    pass_parts(ranks, true);
     firn_ranks_exchange(ranks);
     if (ranks->transport->rank == 0)
         return;
     firn_instance_changed(instance);
     instance->condition = FIRN_CONDITION_READY;
-}
-
-void firn_ranks_gather_state(firn_ranks *ranks) {
-    pass_parts(ranks, false);
-    firn_ranks_exchange(ranks);
-}
-
-void firn_ranks_release_state(firn_ranks *ranks, firn_ranks_release *release) {
-    for (uint32_t i = 0; i < ranks->state_count && ranks->has_units && ranks->transport->rank == 0; i++)
-        for (uint32_t rank = 1; rank < ranks->transport->size; rank++) {
-            const firn_ranks_state *state = &ranks->states[i];
-            uint64_t count;
-            uint8_t *bytes = firn_ranks_state_bytes(state, firn_ranks_state_part(ranks, state, rank), &count);
-            if (count != 0)
-                release(bytes, count);
-        }
 }

@@ -1,9 +1,12 @@
 /* Tests runtime/ranks over threads in place of MPI: the nodes that ranks add up make the tree of NUMERICS.md for every
  * number of ranks, and a run that is shared has the state, the losses and the metric of one process. */
+#define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "compiler/firnc.h"
 #include "runtime/ranks/ranks.h"
@@ -166,7 +169,8 @@ static const firn_source *make_data(made_data *data, const firn *instance) {
 
 typedef struct outcome {
     uint64_t optimizer, touched; /* bytes of the optimizer's state: all of them, and those that were ever written */
-    uint8_t digest[32], gathered[32];
+    uint64_t resident;           /* bytes of its pages that have memory at the end */
+    uint8_t digest[32], saved[32], restored[32];
     firn_step_report report;
     float metric;
     int error;
@@ -175,7 +179,7 @@ typedef struct outcome {
 typedef struct thread {
     const compiled_plan *plan;
     uint32_t rank, size, steps;
-    bool eval;
+    bool eval, by_pages; /* by_pages: pages are counted in place of bytes, which looks at no byte */
     outcome outcome;
     firn_ranks_volume volume;
 } thread;
@@ -195,23 +199,124 @@ static void count_touched(const compiled_run *opened, const compiled_plan *plan,
     found->touched = touched > found->touched ? touched : found->touched;
 }
 
-static void clear(void *bytes, uint64_t count) {
-    memset(bytes, 0, (size_t)count);
+/* The pages that lie in a block as a whole. */
+static uint8_t *pages_of(const firn_block *block, uint64_t *bytes) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)block->memory;
+    const uintptr_t first = (at + page - 1) / page * page, end = (at + (uintptr_t)block->bytes) / page * page;
+    *bytes = end > first ? end - first : 0;
+    return (uint8_t *)block->memory + (first - at);
 }
 
-/* Makes the digest, and once more of the state as rank 0 has it for a checkpoint. What it has for that is released. */
-static int digest_both(firn_ranks *ranks, const firn *instance, outcome *found) {
+/* Fills a block with zeros, in pages that nothing has touched. */
+static void forget(const firn_block *block) {
+    uint64_t bytes;
+    uint8_t *pages = pages_of(block, &bytes);
+    memset(block->memory, 0, (size_t)block->bytes);
+    if (bytes != 0)
+        (void)madvise(pages, (size_t)bytes, MADV_DONTNEED);
+}
+
+static void count_pages(const compiled_run *opened, const compiled_plan *plan, outcome *found) {
+    enum { PAGES = 4096 };
+    static _Thread_local unsigned char there[PAGES];
+    const firn_header header = compiled_plan_header(plan);
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t resident = 0, bytes;
+    found->optimizer = 0;
+    for (uint32_t i = 0; i < header.region_count; i++) {
+        if (firn_region_fast_kind(header.region_kinds[i]) != FIRN_REGION_OPTIMIZER)
+            continue;
+        uint8_t *pages = pages_of(&opened->blocks[i], &bytes);
+        found->optimizer += header.region_bytes[i];
+        if (bytes / page > PAGES || mincore(pages, (size_t)bytes, there) != 0)
+            resident = UINT64_MAX / 2;
+        for (uint64_t k = 0; k < bytes / page && k < PAGES; k++)
+            resident += (there[k] & 1) * page;
+    }
+    found->resident = resident > found->resident ? resident : found->resident;
+}
+
+static void count(const compiled_run *opened, thread *t) {
+    if (t->by_pages)
+        count_pages(opened, t->plan, &t->outcome);
+    else
+        count_touched(opened, t->plan, &t->outcome);
+}
+
+static pthread_mutex_t one_opens = PTHREAD_MUTEX_INITIALIZER;
+
+/* Restores a record in one process. Returns an error, or FIRN_OK and the digest. */
+static int digest_of_record(const compiled_plan *plan, const compiled_port *port, uint8_t digest[32]) {
+    compiled_run alone;
+    pthread_mutex_lock(&one_opens);
+    int error = compiled_run_open(&alone, plan, 0);
+    pthread_mutex_unlock(&one_opens);
+    free(alone.port.record);
+    alone.port.record = malloc(port->stored);
+    alone.port.stored = alone.port.capacity = port->stored;
+    memcpy(alone.port.record, port->record, port->stored);
+    if (error == FIRN_OK)
+        error = firn_restore(&alone.firn, NULL);
+    if (error == FIRN_OK)
+        error = firn_digest(&alone.firn, digest);
+    compiled_run_close(&alone);
+    return error;
+}
+
+static void forget_all(const compiled_run *opened) {
+    for (uint32_t i = 0; i < FIRN_BLOCKS_MAX; i++)
+        if (opened->blocks[i].memory != NULL)
+            forget(&opened->blocks[i]);
+}
+
+static int refuse_program(void *context, uint64_t offset, const void *bytes, uint32_t count) {
+    (void)context, (void)bytes;
+    return offset + count > 1024 ? FIRN_ERROR_STORAGE : FIRN_OK;
+}
+
+/* Lets a save fail in the middle, after which all ranks go on. */
+static int fail_to_save(firn_ranks *ranks, compiled_run *opened, uint32_t rank) {
+    const firn_storage *good = opened->port.port.storage;
+    firn_storage full = *good;
+    full.program = refuse_program;
+    opened->port.port.storage = &full;
+    const int status = firn_ranks_save(ranks);
+    opened->port.port.storage = good;
+    return status == (rank == 0 ? FIRN_ERROR_STORAGE : FIRN_OK) ? FIRN_OK : FIRN_ERROR_ARGUMENT;
+}
+
+/* Lets a record with another last byte of its state be refused, after which all ranks go on. */
+static int fail_to_restore(firn_ranks *ranks, compiled_run *opened, uint32_t rank) {
+    enum { COMMIT = 40 }; /* more than what is behind the state */
+    uint8_t *byte = rank == 0 ? opened->port.record + opened->port.stored - COMMIT : (uint8_t[1]){0};
+    *byte ^= 1;
+    const int status = firn_ranks_restore(ranks, NULL);
+    *byte ^= 1;
+    return status == (rank == 0 ? FIRN_ERROR_CHECKPOINT_DAMAGED : FIRN_OK) ? FIRN_OK : FIRN_ERROR_ARGUMENT;
+}
+
+/* Saves the state, and restores it with other pages. Makes its digest before and behind that, and that of what one
+ * process restores. */
+static int save_and_restore(firn_ranks *ranks, compiled_run *opened, thread *t) {
+    outcome *found = &t->outcome;
     int error = firn_ranks_digest(ranks, found->digest);
-    firn_ranks_gather_state(ranks);
-    error |= firn_digest(instance, found->gathered);
-    firn_ranks_release_state(ranks, clear);
+    error |= fail_to_save(ranks, opened, t->rank);
+    error |= firn_ranks_save(ranks);
+    count(opened, t);
+    if (t->rank == 0 && error == FIRN_OK)
+        error |= digest_of_record(t->plan, &opened->port, found->saved);
+    forget_all(opened);
+    error |= fail_to_restore(ranks, opened, t->rank);
+    error |= firn_ranks_restore(ranks, NULL);
+    firn_ranks_share_state(ranks);
+    error |= firn_ranks_digest(ranks, found->restored);
+    count(opened, t);
     return error;
 }
 
 /* Asserts only outside of threads: what goes wrong is in the outcome. */
 static void *run(void *argument) {
     thread *t = argument;
-    static pthread_mutex_t one_opens = PTHREAD_MUTEX_INITIALIZER;
     compiled_run opened;
     made_data data;
     char fault[300];
@@ -222,9 +327,7 @@ static void *run(void *argument) {
     pthread_mutex_unlock(&one_opens);
     const firn_source *source = make_data(&data, &opened.firn);
     firn_ranks *ranks = firn_ranks_begin(&opened.firn, &transport, fault, sizeof fault);
-    for (uint32_t i = 0; i < FIRN_BLOCKS_MAX; i++)
-        if (opened.blocks[i].memory != NULL)
-            memset(opened.blocks[i].memory, 0, (size_t)opened.blocks[i].bytes);
+    forget_all(&opened);
     if (ranks != NULL)
         t->outcome.error |= firn_ranks_initialise(ranks);
     for (uint32_t i = 0; i < t->steps && ranks != NULL && t->outcome.error == FIRN_OK; i++)
@@ -235,12 +338,11 @@ static void *run(void *argument) {
     if (ranks == NULL ||
         (!t->eval && t->size > 1 && firn_ranks_verify(ranks, &other) == FIRN_OK && other != UINT32_MAX))
         t->outcome.error = FIRN_ERROR_ARGUMENT;
-    count_touched(&opened, t->plan, &t->outcome);
+    count(&opened, t);
     if (t->eval)
         t->outcome.error |= firn_digest(&opened.firn, t->outcome.digest);
     else if (ranks != NULL)
-        t->outcome.error |= digest_both(ranks, &opened.firn, &t->outcome);
-    count_touched(&opened, t->plan, &t->outcome);
+        t->outcome.error |= save_and_restore(ranks, &opened, t);
     if (ranks != NULL)
         t->volume = firn_ranks_sent(ranks);
     if (t->eval && t->rank == 0)
@@ -251,14 +353,21 @@ static void *run(void *argument) {
 }
 
 /* Runs a plan in so many ranks; threads has their outcomes. */
-static void share(const compiled_plan *plan, uint32_t size, uint32_t steps, bool eval, thread *threads) {
+static void share_as(const thread *like, uint32_t size, thread *threads) {
     pthread_t handles[RANKS];
-    for (uint32_t i = 0; i < size; i++)
-        threads[i] = (thread){.plan = plan, .rank = i, .size = size, .steps = steps, .eval = eval};
+    for (uint32_t i = 0; i < size; i++) {
+        threads[i] = *like;
+        threads[i].rank = i;
+        threads[i].size = size;
+    }
     for (uint32_t i = 0; i < size; i++)
         assert_int_equal(pthread_create(&handles[i], NULL, run, &threads[i]), 0);
     for (uint32_t i = 0; i < size; i++)
         pthread_join(handles[i], NULL);
+}
+
+static void share(const compiled_plan *plan, uint32_t size, uint32_t steps, bool eval, thread *threads) {
+    share_as(&(thread){.plan = plan, .steps = steps, .eval = eval}, size, threads);
 }
 
 static void check_training(const char *recipe, const char *const *settings, uint32_t count) {
@@ -275,7 +384,8 @@ static void check_training(const char *recipe, const char *const *settings, uint
             assert_memory_equal(&some[i].outcome.report, &one[0].outcome.report, sizeof one[0].outcome.report);
         }
         assert_memory_equal(some[0].outcome.digest, one[0].outcome.digest, sizeof one[0].outcome.digest);
-        assert_memory_equal(some[0].outcome.gathered, one[0].outcome.digest, sizeof one[0].outcome.digest);
+        assert_memory_equal(some[0].outcome.saved, one[0].outcome.digest, sizeof one[0].outcome.digest);
+        assert_memory_equal(some[0].outcome.restored, one[0].outcome.digest, sizeof one[0].outcome.digest);
     }
     compiled_plan_free(&plan);
 }
@@ -313,6 +423,29 @@ TEST(a_rank_touches_its_share_of_the_optimizer) {
         }
         compiled_plan_free(&plan);
     }
+}
+
+/* Of pages, too, while a checkpoint is written and read: a tensor has 1 MiB at most, of which an optimizer has two, and
+ * each part of one begins and ends in a page of its own. */
+TEST(a_rank_touches_few_pages) {
+    enum { LARGEST = 2 * 256 * 1024 * 4, BORDERS = 80 * 4096 };
+    static const char *const settings[] = {"trainer.init.loop.micro_batch_order=tree",
+                                           "trainer.init.model.hidden_size=256", "trainer.init.model.filter_size=1024",
+                                           "trainer.fit.train_dataloader={batch_size: 4, micro_batch_size: 1}",
+                                           "trainer.init.optimizer={AdamW: {}}"};
+    compiled_plan plan;
+    thread some[RANKS];
+    compiled_plan_make(&plan, "compiler/recipes/small_gpt2.yaml", FIRNC_TRAIN, settings, 5);
+    share_as(&(thread){.plan = &plan, .steps = 1, .by_pages = true}, 4, some);
+    for (uint32_t i = 0; i < 4; i++) {
+        const outcome *of = &some[i].outcome;
+        assert_int_equal(of->error, FIRN_OK);
+        assert_true(of->optimizer / 4 + LARGEST + BORDERS < of->optimizer);
+        assert_true(of->resident > 0 && of->resident <= of->optimizer / 4 + LARGEST + BORDERS);
+    }
+    assert_memory_equal(some[0].outcome.saved, some[0].outcome.digest, sizeof some[0].outcome.digest);
+    assert_memory_equal(some[0].outcome.restored, some[0].outcome.digest, sizeof some[0].outcome.digest);
+    compiled_plan_free(&plan);
 }
 
 TEST(statistics_of_batch_norms_are_folded_in_order) {

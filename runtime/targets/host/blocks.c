@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "runtime/targets/host/host.h"
 
@@ -37,13 +36,6 @@ bool firn_host_block_populate(void *block, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes; i += PAGE_LEAST)
         pages[i] = 0;
     return true;
-}
-
-void firn_host_block_release(void *bytes, uint64_t count) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)bytes;
-    const uintptr_t first = (at + page - 1) / page * page, end = (at + (uintptr_t)count) / page * page;
-    if (end > first)
-        (void)madvise((uint8_t *)bytes + (first - at), end - first, MADV_DONTNEED);
 }
 
 bool firn_host_block_seal(void *block, uint64_t bytes) {

@@ -91,8 +91,6 @@ bool firn_host_line_receive(const firn_host_line *line, uint8_t *bytes, size_t m
 
 /* Allocates zeroed memory, aligned to a page. Returns NULL for 0 bytes, or if there is not enough memory. */
 void *firn_host_block(uint64_t bytes);
-/* Gives back the memory of the pages that lie in these bytes of a block as a whole; they hold zeros afterwards. */
-void firn_host_block_release(void *bytes, uint64_t count);
 /* Takes all pages of a block that nothing was written to yet, so that no later write has to wait for memory. Returns
  * false, without a message, if there is not enough. */
 bool firn_host_block_populate(void *block, uint64_t bytes);
