@@ -523,6 +523,8 @@ void cli_progress_end(cli_progress *progress);
 
 /* --- signals.c --- */
 
+/* Lets the same signals end the program at once, with the exit code of an interruption. */
+void cli_signals_end(void);
 /* From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM and SIGXCPU ask the command to stop after its current
  * step, and SIGPIPE is ignored. */
 void cli_signals_catch(void);

@@ -38,6 +38,7 @@ static int run(const cli_options *options) {
 
 int main(int count, char **words) {
     firn_program_open_descriptors();
+    cli_signals_end();
     firn_host_messages_to(firn_host_print_message, NULL);
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);

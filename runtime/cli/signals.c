@@ -1,4 +1,5 @@
-/* Signals that ask a run to stop: it ends after the current step, so that its result can be kept. */
+/* Signals that ask a run to stop: it ends after the current step, so that its result can be kept. Before there is one,
+ * and in commands that have no steps, they end the program at once, with the same exit code. */
 #define _XOPEN_SOURCE 700 /* SIGXCPU */
 #include <errno.h>
 #include <signal.h>
@@ -23,24 +24,41 @@ static void interrupt(int signal_number) {
     errno = error;
 }
 
-/* Installs the handler, unless the caller ignores the signal: SIGHUP under nohup, SIGINT in the background of a
- * script. */
-static void catch_signal(int number, unsigned flags) {
-    struct sigaction before, action = {.sa_handler = interrupt, .sa_flags = (int)flags};
+static void end_at_once(int signal_number) {
+    static const char text[] = "firn: interrupted; no file is half written\n";
+    (void)signal_number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(CLI_INTERRUPTED);
+}
+
+/* Installs a handler, unless the caller ignores the signal: SIGHUP under nohup, SIGINT in the background of a script.
+ */
+static void catch_signal(int number, void (*handler)(int), unsigned flags) {
+    struct sigaction before, action = {.sa_handler = handler, .sa_flags = (int)flags};
     sigemptyset(&action.sa_mask);
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(number, &action, NULL);
 }
 
 /* SIGUSR1, SIGUSR2 and SIGXCPU are what batch systems send some time before they kill a job, and SIGALRM is what
- * `timeout -s ALRM` and alarm() send. SIGPIPE is ignored because the reader of the messages often ends together with
- * the run; a message that cannot be delivered must not end the process before the state is saved. */
-void cli_signals_catch(void) {
-    static const int others[] = {SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
-    catch_signal(SIGINT, (unsigned)SA_RESETHAND);
-    catch_signal(SIGTERM, (unsigned)SA_RESETHAND);
+ * `timeout -s ALRM` and alarm() send. */
+static const int others[] = {SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
+
+static void catch_all(void (*handler)(int), unsigned flags_by_person) {
+    catch_signal(SIGINT, handler, flags_by_person);
+    catch_signal(SIGTERM, handler, flags_by_person);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        catch_signal(others[i], 0);
+        catch_signal(others[i], handler, 0);
+}
+
+void cli_signals_end(void) {
+    catch_all(end_at_once, 0);
+}
+
+/* SIGPIPE is ignored because the reader of the messages often ends together with the run; a message that cannot be
+ * delivered must not end the process before the state is saved. */
+void cli_signals_catch(void) {
+    catch_all(interrupt, (unsigned)SA_RESETHAND);
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -642,6 +642,10 @@ LD_PRELOAD=./faults.so FAULT_SIGNAL=15 "$FIRN" predict eval.plan --pub key.pub.p
 status=0
 LD_PRELOAD=./faults.so FAULT_SIGNAL=9 "$FIRN" export whole -o parameters >out 2>err || status=$?
 [ $status -eq 137 ] && [ -e parameters.tmp ] || fail "an export that is killed: exit $status"
+status=0
+LD_PRELOAD=./faults.so FAULT_SIGNAL=15 "$FIRN" export whole -o parameters >out 2>err || status=$?
+[ $status -eq 130 ] && [ ! -e parameters ] && [ "$(cat err)" = "firn: interrupted; no file is half written" ] ||
+    fail "an export that is interrupted: exit $status"
 expect "an export after one that was killed" 0 "" "$FIRN" export whole -o parameters
 [ ! -e rows.csv ] && [ ! -e rows.csv.tmp ] && [ ! -e parameters.tmp ] || fail "half a file is left"
 
