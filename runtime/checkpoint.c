@@ -93,7 +93,7 @@ static void put_pieces(writer *to, const uint8_t *block, uint64_t bytes, const f
     uint64_t count;
     for (uint64_t at = 0; at < bytes; at += count) {
         count = bytes - at;
-        const uint8_t *piece = pieces->read(pieces->context, block + at, &count);
+        const uint8_t *piece = pieces->read(pieces->context, block + (size_t)at, &count);
         put(to, piece, count);
     }
 }

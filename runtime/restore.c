@@ -173,7 +173,7 @@ static int hash_pieces(const reader *from, firn_sha256 *hash, uint64_t offset, u
     int status = FIRN_OK;
     for (uint64_t at = 0; status == FIRN_OK && at < bytes; at += count) {
         count = bytes - at;
-        uint8_t *piece = pieces->place(pieces->context, kept + at, &count);
+        uint8_t *piece = pieces->place(pieces->context, kept + (size_t)at, &count);
         status = hash_stored(from, hash, offset + at, count, piece);
         if (status == FIRN_OK)
             pieces->placed(pieces->context);
