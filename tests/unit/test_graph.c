@@ -315,6 +315,114 @@ static void long_path(firnc_graph *graph) {
     firnc_layer_begin(graph, "a");
 }
 
+static void evaluate_after_an_op(firnc_graph *graph) {
+    firnc_relu(graph, 0);
+    firnc_graph_evaluate(graph);
+}
+
+static void too_few_operands(firnc_graph *graph) {
+    firnc_op(graph, FIRN_OP_add, (firnc_value[]){0, FIRNC_NONE}, 2, NULL, NULL);
+}
+
+static void too_many_operands(firnc_graph *graph) {
+    firnc_op(graph, FIRN_OP_relu, (firnc_value[]){0, 0}, 2, NULL, NULL);
+}
+
+static void value_behind_the_last(firnc_graph *graph) {
+    firnc_relu(graph, graph->value_count);
+}
+
+static void pol_end_in_a_layer(firnc_graph *graph) {
+    firnc_pol_begin(graph, level(0));
+    firnc_layer_begin(graph, "a");
+    firnc_pol_end(graph);
+}
+
+static void level_below_unset(firnc_graph *graph) {
+    firnc_pol_next(graph, level(FIRNC_UNSET - 1));
+}
+
+static void backward_level_three(firnc_graph *graph) {
+    firnc_pol_begin(graph, (firnc_pol){.level = 0, .bwd_level = 3});
+}
+
+static void two_annotations(firnc_graph *graph) {
+    firnc_pol_next(graph, level(0));
+    firnc_pol_rule(graph, level(0));
+}
+
+static void rank_of_nine(firnc_graph *graph) {
+    firnc_input(graph, "deep", FIRN_FLOAT32, 9, (uint32_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}, test_float32);
+}
+
+static void rank_of_zero(firnc_graph *graph) {
+    firnc_parameter(graph, "scalar", 0, NULL, zero, false);
+}
+
+static void extent_of_zero(firnc_graph *graph) {
+    firnc_parameter(graph, "empty", 2, (uint32_t[]){1, 0}, zero, false);
+}
+
+static void large_window(firnc_graph *graph) {
+    firnc_max_pool(graph, 0, (uint32_t[]){1, 65536}, (firnc_windows){0});
+}
+
+static void rows_of_no_table(firnc_graph *graph) {
+    firnc_train_rows(graph, firnc_relu(graph, 0), 0);
+}
+
+static void order_of_rank_nine(firnc_graph *graph) {
+    firnc_transpose(graph, 0, 9, (uint8_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8});
+}
+
+static void order_of_more(firnc_graph *graph) {
+    firnc_transpose(graph, 0, 2, (uint8_t[]){0, 2});
+}
+
+static void nothing_joined(firnc_graph *graph) {
+    firnc_concat(graph, NULL, 0, 0);
+}
+
+static void normalised(firnc_graph *graph, firnc_value variance, float momentum) {
+    const firnc_value gain = firnc_parameter(graph, "gain", 1, (uint32_t[]){3}, zero, false);
+    const firnc_value mean = firnc_buffer(graph, "mean", 1, (uint32_t[]){3}, 0);
+    const firnc_value own = firnc_buffer(graph, "variance", 1, (uint32_t[]){3}, 1);
+    firnc_batch_norm(graph, 0, gain, gain, mean, variance == FIRNC_NONE ? own : variance, 1e-5F, momentum);
+}
+
+static void variance_of_the_data(firnc_graph *graph) {
+    normalised(graph, 0, 0.5F);
+}
+
+static void momentum_above_one(firnc_graph *graph) {
+    normalised(graph, FIRNC_NONE, 1.0000001F);
+}
+
+static void nothing_selected(firnc_graph *graph) {
+    firnc_select(graph, 0, FIRNC_NONE, FIRNC_NONE);
+}
+
+static void rate_below_zero(firnc_graph *graph) {
+    firnc_dropout(graph, 0, -0x1p-149F);
+}
+
+static void attention_rate_of_one(firnc_graph *graph) {
+    firnc_attention(graph, 0, (firnc_attention_options){.heads = 1, .kv_heads = 1, .dropout_rate = 1});
+}
+
+static void named_input(firnc_graph *graph) {
+    firnc_name_value(graph, "name", 0);
+}
+
+static void label_above_all(firnc_graph *graph) {
+    firnc_row_weights(graph, FIRNC_NONE, INT64_C(1) << 31);
+}
+
+static void unscaled_scale(firnc_graph *graph) {
+    firnc_input(graph, "pixels", FIRN_FLOAT32, 1, (uint32_t[]){1},
+                (firnc_input_options){.element = FIRN_UINT8, .scale = 0.5F});
+}
+
 /* Each case aborts after a message with these words. */
 TEST(misuse_aborts) {
     static const struct {
@@ -339,7 +447,31 @@ TEST(misuse_aborts) {
                  {empty_parameter, "is not of 1 to 160"},
                  {parameter_that_is_no_ascii, "is not of 1 to 160"},
                  {empty_layer, "is not of 1 to 160"},
-                 {long_path, "is not of 1 to 160"}};
+                 {long_path, "is not of 1 to 160"},
+                 {evaluate_after_an_op, "firnc_graph_evaluate comes after an op"},
+                 {too_few_operands, "op add has 1 operands"},
+                 {too_many_operands, "op relu has 2 operands"},
+                 {value_behind_the_last, "an operand is not a value"},
+                 {pol_end_in_a_layer, "firnc_pol_end does not match"},
+                 {level_below_unset, "a POL is not 0, 1, 2"},
+                 {backward_level_three, "a POL is not 0, 1, 2"},
+                 {two_annotations, "two annotations for one op"},
+                 {rank_of_nine, "a rank is not 1 to 8"},
+                 {rank_of_zero, "a rank is not 1 to 8"},
+                 {extent_of_zero, "an extent is 0"},
+                 {large_window, "of windows is above 65535"},
+                 {rows_of_no_table, "only rows that an embedding or a gather has selected"},
+                 {order_of_rank_nine, "a rank is not 1 to 8"},
+                 {order_of_more, "an order of dimensions names one that is not there"},
+                 {nothing_joined, "concat joins no tensors"},
+                 {variance_of_the_data, "the mean and the variance of a batch norm are buffers"},
+                 {momentum_above_one, "the momentum of a batch norm is not from 0 to 1"},
+                 {nothing_selected, "a select has nothing to select"},
+                 {rate_below_zero, "a dropout rate is not in"},
+                 {attention_rate_of_one, "a dropout rate is not in"},
+                 {named_input, "a value with a name is an input or a parameter"},
+                 {label_above_all, "an ignore_index is neither"},
+                 {unscaled_scale, "input pixels has a scale or a shift and is not scaled"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int status;
         char said[512];
@@ -356,6 +488,20 @@ TEST(misuse_aborts) {
         if (!WIFSIGNALED(status) || strstr(said, cases[i].words) == NULL)
             fail_msg("expected an abort with \"%s\", not %s", cases[i].words, said);
     }
+}
+
+/* What is just inside the limits that misuse_aborts goes beyond. */
+TEST(the_last_good_arguments_are_accepted) {
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    firnc_parameter(graph, "deep", 8, (uint32_t[]){1, 1, 1, 1, 1, 1, 1, 1}, zero, false);
+    firnc_row_weights(graph, FIRNC_NONE, -1);
+    firnc_row_weights(graph, FIRNC_NONE, INT32_MAX);
+    firnc_max_pool(graph, x, (uint32_t[]){1, 65535}, (firnc_windows){0});
+    firnc_dropout(graph, x, 0x1.fffffep-1F);
+    firnc_pol_next(graph, (firnc_pol){.level = FIRNC_UNSET, .bwd_level = 2});
+    normalised(graph, FIRNC_NONE, 1);
+    assert_int_equal(graph->node_count, 3);
 }
 
 /* The longest names still leave room for what the passes add to them. */
