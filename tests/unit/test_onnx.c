@@ -406,6 +406,28 @@ TEST(what_only_constants_have_is_computed) {
     refused_text("n: y = NonZero(x)", "node n (NonZero): depends on the data");
 }
 
+/* Of no elements: numbers, and truth values. */
+TEST(reductions_of_nothing_have_a_value) {
+    static const struct {
+        const char *op;
+        double number, truth;
+    } rows[] = {{"ReduceSum", 0, -1},
+                {"ReduceProd", 1, -1},
+                {"ReduceMax", (double)-INFINITY, 0},
+                {"ReduceMin", (double)INFINITY, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int truths = 0; truths < 2 && (truths == 0 || rows[i].truth >= 0); truths++) {
+            const char *of = truths == 0 ? "/e" : "t";
+            (void)imported_text(
+                firnc_format("tensor /e [2 0]; t = Greater(/e /e); n: y = %s(%s) keepdims=0", rows[i].op, of));
+            const firnc_onnx_port *y = &model_read.outputs[0];
+            const double wanted = truths == 0 ? rows[i].number : rows[i].truth;
+            if (y->known == NULL || y->rank != 0 || y->known[0] != wanted)
+                fail_msg("%s of no %s is %g", rows[i].op, truths == 0 ? "numbers" : "truths",
+                         y->known == NULL ? (double)NAN : y->known[0]);
+        }
+}
+
 /* If, with the branch that a known condition chooses: a tensor of its own, names around it, and an If within it. What
  * only the other branch reads is left out. */
 TEST(the_chosen_branch_is_read) {
