@@ -764,6 +764,34 @@ TEST(recurrent_weights_fit_each_other) {
     }
 }
 
+/* A module that is called twice: the exporter folds its parameters into tensors for each call, and the graph has each
+ * of PyTorch's parameters once. */
+TEST(a_recurrent_module_may_be_called_twice) {
+    message_bytes graph = with_input("y");
+    static const char parameters[] = "tensor w%d [1 8 4]; tensor r%d [1 8 2]; tensor b%d [1 16]";
+    static const struct {
+        const char *name, *from;
+    } folded[] = {{"w%d", "['lstm.weight_ih_l0']"},
+                  {"r%d", "['lstm.weight_hh_l0']"},
+                  {"b%d", "['lstm.bias_ih_l0', 'lstm.bias_hh_l0']"}};
+    put_graph(&graph, "wholes extents [-1 1 4]; wholes one [1]; s: steps = Reshape(x extents)");
+    for (int call = 1; call <= 2; call++) {
+        put_graph(&graph, firnc_format(parameters, call, call, call));
+        for (size_t i = 0; i < sizeof folded / sizeof folded[0]; i++)
+            put_folded(&graph, firnc_format(folded[i].name, call), folded[i].from);
+        put_graph(&graph,
+                  firnc_format("l%d: y%d = LSTM(steps w%d r%d b%d) hidden_size=2", call, call, call, call, call));
+    }
+    put_graph(&graph, "a: z = Add(y1 y2); q: p = Squeeze(z one); o: y = Squeeze(p one)");
+    const firnc_graph *made = imported(&graph);
+    uint32_t weights = 0;
+    for (firnc_value i = 0; i < made->value_count; i++)
+        weights +=
+            made->values[i].role == FIRNC_ROLE_PARAMETER && strcmp(made->values[i].name, "lstm.weight_ih_l0") == 0;
+    assert_int_equal(weights, 1);
+    assert_int_equal(count_ops(made, FIRN_OP_lstm), 2);
+}
+
 /* Extents whose product does not fit into 64 bits, of a tensor without elements. */
 TEST(wide_tensors_without_elements_are_refused) {
     message_bytes graph = with_input("y"), tensor = {.count = 0};
