@@ -250,6 +250,7 @@ TEST(the_numbers_of_checks_differ_in_many_bits) {
 TEST(a_trail_needs_every_check_and_no_difference) {
     const firn_trail whole = trail_of(STEPS, NO_STEP, NO_STEP, 0, 0), none = {0};
     assert_true(firn_trail_is_complete(&whole));
+    assert_int_equal(firn_trail_end(), 0x4273e714); /* of all numbers and the factor: none changes unnoticed */
     assert_false(firn_trail_is_complete(&none));
     for (uint32_t i = 0; i < STEPS; i++) {
         const firn_trail shorter = trail_of(STEPS, i, NO_STEP, 0, 0);
