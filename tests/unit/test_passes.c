@@ -670,6 +670,27 @@ TEST(test_fuse) {
     assert_int_equal(kept->inputs[0], kept->inputs[1]);
 }
 
+/* Copies of weights that only products read are left out if the job says so: of two layers' four weights, and of the
+ * output weight. AUTO leaves such small ones. */
+TEST(test_copies_of_weights) {
+    static const firnc_weight_copies wanted[] = {FIRNC_COPIES_ALWAYS, FIRNC_COPIES_AUTO, FIRNC_COPIES_NEVER};
+    for (size_t i = 0; i < 3; i++) {
+        test_recipe recipe = test_gpt2_recipe();
+        test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+        recipe.job.weight_copies = wanted[i];
+        firnc_compilation compilation = test_compilation_through(&recipe, firnc_fuse);
+        const firnc_graph *graph = compilation.graph;
+        const uint32_t before = count_nodes(graph, FIRN_OP_cast);
+        assert_true(firnc_leave_out_copies(&compilation));
+        assert_int_equal(before - count_nodes(graph, FIRN_OP_cast), wanted[i] == FIRNC_COPIES_NEVER ? 9 : 0);
+        for (uint32_t j = 0; wanted[i] == FIRNC_COPIES_NEVER && j < graph->node_count; j++) {
+            const firnc_value_info *from = &graph->values[graph->nodes[j].inputs[0]];
+            assert_false(graph->nodes[j].code == FIRN_OP_cast && from->role == FIRNC_ROLE_PARAMETER &&
+                         from->shape.rank == 2);
+        }
+    }
+}
+
 /* Ops stay within their phases, every value is written before it is read, and the arena does not grow. */
 TEST(test_order) {
     test_recipe recipe = test_gpt2_recipe();
