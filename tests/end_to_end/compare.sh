@@ -90,6 +90,18 @@ END
 chmod +x "$folder/full"
 expect 'no room for the runner' 1 'training float32 failed: .*limit of file sizes: raise it' \
     "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/full" -o "$folder/data"
+# A training that fails after the rehearsal, which writes no log.
+cat >"$folder/late" <<END
+#!/bin/sh
+case "\$*" in *--log*) echo "firn: it fails late" >&2 && exit 1 ;; esac
+exec "$FIRN" "\$@"
+END
+chmod +x "$folder/late"
+status=0
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 2 --types bfloat16 --pol 0 --firn "$folder/late" -o "$folder/data" \
+    >"$folder/out" 2>"$folder/err" || status=$?
+[ $status -eq 1 ] && grep -q 'training float32 failed: .*it fails late$' "$folder/err" && [ ! -e "$folder/data" ] ||
+    fail "a training that fails late: exit $status"
 expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' sh -c "ulimit -f 2; exec '$FIRNC' compare \
     '$RECIPE' --data '$folder/text' -o '$folder/data'"
 # A runner that does not begin, or is killed, ends the study with one line.
