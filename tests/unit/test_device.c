@@ -1,7 +1,10 @@
 /* Tests what a plan must be to run on this device: its identity, its keys, the confirmation that advances the security
  * counter, and the copy that protects a plan in memory that another could change. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "plan/signature.h"
 #include "tests/unit/support_signed_plans.h"
@@ -360,4 +363,24 @@ TEST(the_block_of_the_copy_is_checked) {
     config = config_with_copy(needed);
     plan.file[FIRN_PAYLOAD_OFFSET + 44] ^= 1;
     assert_int_equal(open_with(&one, config), FIRN_ERROR_RUN_HASH);
+}
+
+/* Behind the end of a file there may be no memory: of one that ends within the header, no more than it has is copied.
+ */
+TEST(a_short_file_is_not_read_behind_its_end) {
+    static const uint64_t counts[] = {0, 64, 512, 576};
+    static const int errors[] = {FIRN_ERROR_TRUNCATED, FIRN_ERROR_TRUNCATED, FIRN_ERROR_TRUNCATED,
+                                 FIRN_ERROR_TRUNCATED};
+    support_bigram(&plan, &support_settings);
+    firn_config config = config_with_copy(copy_bytes());
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        memcpy(pages + page - counts[i], plan.file, (size_t)counts[i]);
+        config.plan = pages + page - counts[i];
+        config.plan_bytes = counts[i];
+        assert_int_equal(open_with(&one, config), errors[i]);
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
 }
