@@ -27,6 +27,8 @@ void support_give_workspace(firn_kernel_scratch scratch, uint16_t op, test_call 
     support_check_workspace();
     const firn_kernel_call view = test_call_view(call);
     used = scratch != NULL ? (size_t)scratch(op, &view) : 0;
+    if (used % sizeof(float) != 0)
+        fail_msg("a kernel of op %u asks for %zu bytes, which are no whole floats", (unsigned)op, used);
     slots = call->parallel.threads > 1 ? call->parallel.threads : 1;
     slot_bytes = used > 0 ? (used + 63) / 64 * 64 + GUARD : 0;
     provide_block(slots * slot_bytes);
