@@ -12,7 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
+
 #include "compiler/base/files.h"
+#include "compiler/base/json.h"
 #include "compiler/graph/ir.h"
 #include "tests/unit/support_test.h"
 
@@ -231,4 +234,49 @@ TEST(a_text_grows) {
     assert_int_equal(text.length, 3000);
     assert_int_equal(strlen(text.text), 3000);
     assert_memory_equal(text.text + 2997, "abc", 4);
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+
+static long blocks; /* that cJSON has and has not released */
+
+static void *count_allocation(size_t bytes) {
+    blocks++;
+    return malloc(bytes);
+}
+
+static void count_release(void *block) {
+    blocks -= block != NULL;
+    free(block);
+}
+
+/* Behind an object there may be padding alone, and what is refused is released. */
+TEST(json_is_one_object) {
+    static const struct {
+        const char *text;
+        size_t bytes;
+        bool good;
+    } rows[] = {
+        {"{}", 2, true},
+        {"{\"a\": [1, {}]} \n ", 17, true},
+        {"{\"a\\\\u0000\": 1}", 15, true},
+        {"{\"a\\u0000\": 1}", 14, false},
+        {"{\"a\": [1, {}]} x", 16, false},
+        {"{\"a\": 1}}", 9, false},
+        {"{\"a\": 1} \0", 10, false},
+        {"{\"a\": 1", 7, false},
+        {"[1]", 3, false},
+        {" {}", 3, false},
+        {"", 0, false},
+    };
+    cJSON_Hooks counting = {count_allocation, count_release};
+    cJSON_InitHooks(&counting);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cJSON *made = firnc_json_parse(rows[i].text, rows[i].bytes, " \n");
+        if ((made != NULL) != rows[i].good)
+            fail_msg("row %u", (unsigned)i);
+        firnc_json_delete(made);
+        assert_int_equal(blocks, 0);
+    }
+    cJSON_InitHooks(NULL);
 }
