@@ -3,6 +3,7 @@ exits with 1."""
 
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -218,8 +219,21 @@ refused("another file", firn.RunError, "names no file", training.save, path("one
 for steps in (-5, 2.5, True, float("nan")):
     refused("steps %r" % steps, firn.RunError, "is no number of steps", training.train, steps)
 check("no steps", training.train(0) == [] and not os.path.exists(path("one")))
-refused("damage", firn.RunError, "", firn.Run, firn.Plan(plan.data[:700] + b"damage" + plan.data[706:], plan.public_key), x, y)
+refused("damage", firn.RunError, "; ", firn.Run, firn.Plan(plan.data[:700] + b"damage" + plan.data[706:], plan.public_key), x, y)
 refused("a folder", OSError, "", training.save, path("none/checkpoint"))
+# Errors of a file name it, and every code of plan/errors.def has a mend.
+with open(path("no.ckpt"), "wb") as file:
+    file.write(b"no checkpoint")
+refused("no checkpoint", firn.RunError, path("no.ckpt") + ": the checkpoint is incomplete or damaged", training.load, path("no.ckpt"))
+firn.compile(mlp).save(path("other.plan"))  # signed with a key that was made for it
+other = firn.Plan.load(path("other.plan"), path("test.pub.pem"))
+refused("another key", firn.RunError, path("other.plan") + ": the plan was signed with another key (WRONG_KEY); give", firn.Run, other)
+with open(recipes + "/../../plan/errors.def") as file:
+    codes = re.findall(r'FIRN_ERROR\((\w+), (-\d+), "(.*)"\)', file.read())
+for name, code, text in codes:
+    error = firn._status(Exception(int(code), name, text))
+    check("a mend of " + name, error.mend != "" and str(error) == "%s (%s); %s" % (text, name, error.mend))
+check("codes", len(codes) > 80)
 refused("an eval plan does not train", firn.RunError, "WRONG_MODE", loaded.step)
 
 # --- threads ---

@@ -68,6 +68,14 @@ class OutOfMemory(Error, MemoryError):
 
 
 _MENDS = {
+    "ARGUMENT": "look at the types and ranges in the method's help",
+    "ALREADY_PROGRAMMED": "make another Run",
+    "NOT_OPEN": "make another Run",
+    "POISONED": "load a checkpoint, or make another Run",
+    "SHARED": "call this on the owner",
+    "OTHER_OWNER": "give an owner of the same model, from the same recipe",
+    "NO_RESULT": "call evaluate()",
+    "NO_ROWS": "give rows whose labels are not ignored and whose weights are above 0",
     "WRONG_MODE": "train by step(), evaluate and predict by a plan that was compiled with mode eval or predict",
     "WRONG_KEY": "give the public key of the plan's signer",
     "NO_STATE": "call load(), or make the run with its plan",
@@ -81,6 +89,8 @@ _MENDS = {
     "CHECKPOINT_MISSING": "give the file that save() or firn train --checkpoint wrote",
     "CHECKPOINT_OTHER_RUN": "load it with the plan that wrote it",
     "KERNELS_UNKNOWN": 'give "plain", or None for the fastest of this machine',
+    "CHECKPOINT_OTHER_DATA": "give the arrays of that run",
+    "STORAGE_FULL": "make room on the disk, or save elsewhere",
     "LOSS_NOT_FINITE": "lower the learning rate; the state is that before the step",
     "LOSS_SCALE_FLOOR": "lower the learning rate, or compile without a half type",
     "NO_ROWS": "give labels of which some are classes, and weights of which some are not 0",
@@ -100,7 +110,15 @@ _MENDS = {
     "CHECKPOINT_AUTHENTICATION": "read it by firn --device-key; Python has no keys of devices",
     "STORAGE": "look at the folder and the disk; only a regular file is replaced",
 }
-_DAMAGED_PLAN = range(-499, -99)  # container, crypto, schema, semantic
+# The mend of an error that has none above, by the least code that it holds for: plans, checkpoints, the port, numbers.
+_MENDS_BY_CODE = (
+    (-99, "look at the types and ranges in the method's help"),
+    (-299, "get the plan again from where it came"),
+    (-499, "compile the plan again, with this version of firn"),
+    (-599, "give the file that save() or firn train --checkpoint wrote, or another copy of it"),
+    (-699, "look at the file, or at the arrays that were given"),
+    (-799, "lower the learning rate, or load an earlier checkpoint"),
+)
 
 
 def _refuse(text: str, mend: str, kind: type = RunError) -> Error:
@@ -109,10 +127,11 @@ def _refuse(text: str, mend: str, kind: type = RunError) -> Error:
     return error
 
 
-def _status(raised: Exception) -> RunError:
+def _status(raised: Exception, file: str = "") -> RunError:
+    """The error of a call of libfirn; file: what it is about, or ""."""
     code, name, text = raised.args
-    mend = _MENDS.get(name, "get the plan again from where it came" if code in _DAMAGED_PLAN else "")
-    error = RunError("%s (%s)%s%s" % (text, name, "; " if mend else "", mend))
+    mend = _MENDS.get(name) or next(mend for least, mend in _MENDS_BY_CODE if code >= least)
+    error = RunError("%s%s (%s); %s" % (file + ": " if file else "", text, name, mend))
     error.code, error.name, error.mend = code, name, mend
     return error
 
@@ -147,12 +166,15 @@ class Plan:
         if len(public_key) != 64:
             raise _refuse("a public key has 64 bytes, and this one %d" % len(public_key), "give that of the signer")
         self.data, self.public_key, self.warnings = data, public_key, tuple(warnings)
+        self._file = ""  # for messages: where it was read from
 
     @classmethod
     def load(cls, path: Union[str, os.PathLike], public_key: Union[str, os.PathLike]) -> "Plan":
         """Reads a plan that firnc wrote, and its public key (.pub.pem)."""
         with open(os.fspath(path), "rb") as file:  # a number would be a descriptor
-            return cls(file.read(), _firn.read_key(os.fspath(public_key)))
+            plan = cls(file.read(), _firn.read_key(os.fspath(public_key)))
+        plan._file = os.fsdecode(path)
+        return plan
 
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Writes the plan under a temporary name beside it, then renames it. Whoever reads it needs the public key: that of
@@ -201,7 +223,7 @@ def compile(
     `firnc compile` has it. Raises RecipeError with line, path and mend.
     """
     if source not in ("data", "push"):
-        raise _refuse("source: %r is none" % (source,), 'write "data" or "push"', RecipeError)
+        raise _refuse("source: %r is no source" % (source,), 'write "data" or "push"', RecipeError)
     if not isinstance(samples, int) or not 0 <= samples < 2**64:
         raise _refuse("samples: %r is no number of samples" % (samples,), "write a whole number", RecipeError)
     settings = [_setting(k, v) for k, v in (set or {}).items()]
@@ -323,7 +345,7 @@ def _streams(given: Sequence[Any], wanted: Sequence[tuple], window: int, ignored
         arrays.append(array)
     counts = [a.size // s[1] for a, s in zip(arrays, wanted)]
     if not window and len(frozenset(counts)) > 1:
-        raise _refuse("the arrays have %s records" % " and ".join(map(str, counts)), "give as many of each")
+        raise _refuse("the arrays have %s records" % " and ".join(map(str, counts)), "give as many of one as of the other")
     return arrays
 
 
@@ -382,7 +404,7 @@ class Run:
             self._ignored = self._instance.ignored()
             self._instance.initialise()  # with an owner only what is not the owner's
         except _firn.StatusError as raised:
-            raise _status(raised) from None
+            raise _status(raised, plan._file) from None
         self._arrays: List[np.ndarray] = []
         self._origins: List[Any] = []
         given = [a for a in (data, labels, weights) if a is not None]
@@ -413,18 +435,18 @@ class Run:
         self._call(self._instance.bind, [(a, e, r) for a, (e, r, _) in zip(converted, self._wanted)])
         self._arrays, self._origins = converted, origins
 
-    def _call(self, function: Callable, *arguments: Any) -> Any:
+    def _call(self, function: Callable, *arguments: Any, file: str = "") -> Any:
         try:
             return function(*arguments)
         except _firn.StatusError as raised:
-            raise _status(raised) from None
+            raise _status(raised, file) from None
 
     def _push(self, batch: Any) -> None:
         given = batch if isinstance(batch, (tuple, list)) else (batch,)
         arrays = _streams(given, self._wanted, self.info["window"], self._ignored)
         samples = arrays[0].size // self._wanted[0][1]
         if samples != self.batch:
-            raise _refuse("the batch has %d samples, and a step takes %d" % (samples, self.batch), "give as many")
+            raise _refuse("the batch has %d samples, and a step takes %d" % (samples, self.batch), "give %d" % self.batch)
         self._call(self._instance.push, arrays, samples)
 
     # --- training ---
@@ -548,7 +570,7 @@ class Run:
                 raise _refuse("%s: %r is none" % (name, value), "give a whole number from 0")
         context, classes, _ = self._call(self._instance.begin_text)
         if len(ids) + tokens > context + 1:
-            raise _refuse("%d tokens and %d more are beyond the context of %d" % (len(ids), tokens, context), "give fewer")
+            raise _refuse("%d tokens and %d more are beyond the context of %d" % (len(ids), tokens, context), "give a shorter prompt, or ask for fewer tokens")
         for token in ids:
             if not isinstance(token, (int, np.integer)) or not 0 <= token < classes:
                 raise _refuse("%r is no token" % (token,), "ids are whole numbers below %d" % classes)
@@ -588,11 +610,11 @@ class Run:
         if self._arrays:
             found = _data_hash(self._origins, self._arrays, bool(self.info["window"]))
             self._call(self._instance.set_data_hash, found)
-        self._call(self._instance.save, _path(path))
+        self._call(self._instance.save, _path(path), file=_path(path))
 
     def load(self, path: Union[str, os.PathLike]) -> None:
         """Restores a checkpoint: of this run, or for an evaluation of one with the same model."""
-        self._call(self._instance.restore, _path(path))
+        self._call(self._instance.restore, _path(path), file=_path(path))
 
 
 def _tensor(data: bytes, element: int, extents: Sequence[int]) -> np.ndarray:
