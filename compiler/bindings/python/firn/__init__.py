@@ -70,12 +70,6 @@ class OutOfMemory(Error, MemoryError):
 _MENDS = {
     "ARGUMENT": "look at the types and ranges in the method's help",
     "ALREADY_PROGRAMMED": "make another Run",
-    "NOT_OPEN": "make another Run",
-    "POISONED": "load a checkpoint, or make another Run",
-    "SHARED": "call this on the owner",
-    "OTHER_OWNER": "give an owner of the same model, from the same recipe",
-    "NO_RESULT": "call evaluate()",
-    "NO_ROWS": "give rows whose labels are not ignored and whose weights are above 0",
     "WRONG_MODE": "train by step(), evaluate and predict by a plan that was compiled with mode eval or predict",
     "WRONG_KEY": "give the public key of the plan's signer",
     "NO_STATE": "call load(), or make the run with its plan",
