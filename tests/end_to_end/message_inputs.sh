@@ -51,6 +51,7 @@ small_mlp train trainer.init.model.hidden_sizes.5=1 | has no entry 5; it has 2, 
 small_mlp train trainer.init.model={name: cct, hidden_size: 10, num_heads: 4} | is not divisible by 4 heads; change one of the two
 small_mlp eval trainer.validate.metric={dice: {ignore_classes: [0,1,2,3,4,5,6,7,8,9]}} | leaves
 small_llama train trainer.init.fine_tuning={bias_only: true} | bias_only: the model has no parameter whose name ends in .bias
+small_mlp eval trainer.validate.outputs=[nothing] | nothing is no output of the model
 small_mlp eval trainer.validate.metric=auc | auc needs two classes
 ROWS
 while IFS= read -r row; do
@@ -83,6 +84,29 @@ schedule() {
 }
 schedule "operations; write tables instead" "$(many 120 t | tr , +)" 300
 schedule "numbers; make the lists shorter" "[$(many 900 1)]" 80
+
+# Recipes that --set cannot make.
+recipe() { # WORDS TEXT ARGUMENT...
+    words=$1
+    printf "$2" >"$folder/recipe.yaml"
+    shift 2
+    says "$words" "$FIRNC" compile "$folder/recipe.yaml" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@"
+}
+recipe "a text has a zero byte in it; remove it" 'trainer: {init: {seed: "a\\0b"}}\n'
+recipe "is not the name of an optimizer" 'model: {name: mlp}\noptimizer: {optimizer_type: []}\n'
+mkdir "$folder/hf" "$folder/llama"
+printf '{"model_type": "gpt2"}' >"$folder/hf/config.json"
+recipe "trainer is missing; add it, with init.loop" 'seed: 1\n' --hf "$folder/hf"
+printf '{"model_type": "llama", "rope_parameters": 5}' >"$folder/llama/config.json"
+recipe "is not a mapping; give the file that save_pretrained wrote" 'trainer: {init: {seed: 1}}\n' --hf "$folder/llama"
+cp tests/fuzz/corpus/onnx/perceptron "$folder/net.onnx"
+in_file() { # WORDS KEYS
+    recipe "$1" "trainer: {init: {model: {onnx: net.onnx, $2}, optimizer: {SGD: {learning_rate: 0.1}}, loop: {num_steps: 4}},
+    fit: {train_dataloader: {batch_size: 4}}}\n"
+}
+in_file "is a whole number beyond 2^53" 'inputs: {x: 99999999999999999}'
+in_file "is no input of the file; " 'inputs: {nothing: 0}'
+in_file "is for losses of classes; remove it" 'classes_first: true, loss: mean_squared_error'
 
 # --- tokenizers -------------------------------------------------------------------------------------------------------
 # A row: words, a tokenizer of tests/golden/tokens, and a statement of Python that edits its document d.
@@ -133,6 +157,20 @@ twice() { # WORDS TEXT TWICE: the tokenizer bytes with a text that stands there 
     says "$1" "$FIRNC" tokens tests/golden/tokens/text.txt --tokenizer "$folder/twice.json" --count
 }
 twice "stands here twice; write the file again" '"truncation"' '"truncation": null, "truncation"'
+
+# Ids in a file of .npy that NumPy does not write so.
+printf '1 2 3' >"$folder/ids"
+ids() { # WORDS HEADER
+    printf '\223NUMPY\001\000\166\000%-117s\n\001\000\000\000' "$2" >"$folder/ids.npy"
+    says "$1" "$FIRNC" tokens --decode "$folder/ids.npy" --tokenizer tests/golden/tokens/bytes.json
+}
+ids "has no shape in its header; save it again by numpy.save" "{'descr': '<i4', 'fortran_order': False, }"
+ids "is no array of one extent; save ids by numpy.ravel" "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 1), }"
+printf '\223NUMPY\011\000\166\000' >"$folder/ids.npy"
+says "has no header of versions 1 to 3 of .npy" "$FIRNC" tokens --decode "$folder/ids.npy" --tokenizer tests/golden/tokens/bytes.json
+printf '{"a": 0, "a": 1}' >"$folder/vocabulary.json"
+printf '#version: 0.2\n' >"$folder/merges.txt"
+says "is there twice; remove one" "$FIRNC" tokens README.md --vocabulary "$folder/vocabulary.json" --merges "$folder/merges.txt" --count
 
 # --- data and command lines -------------------------------------------------------------------------------------------
 
@@ -191,6 +229,32 @@ says "prints a graph, which --continue does not change" "$FIRNC" compile compile
 says "the command is missing" "$FIRNC"
 says "has no schedule, as it is for" "$FIRNC" schedule "$folder/mlp_eval.plan"
 says "a plan is frozen; give its recipe" "$FIRNC" schedule "$folder/mlp.plan" --set a=1
+: >"$folder/a file"
+says "is no folder; give the name of a folder" "$FIRNC" compile compiler/recipes/small_mlp.yaml --all --key "$folder/test.key.pem" \
+    -o "$folder/a file"
+mkdir -p "$folder/images/cat"
+cp tests/fuzz/corpus/images/grey.png "$folder/images/cat/large.png"
+truncate -s 3000000000 "$folder/images/cat/large.png"
+train "and images of at most" mlp.plan "--data $folder/images"
+for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    mkdir -p "$folder/texts"
+    echo text >"$folder/texts/$number.txt"
+    : >"$folder/texts/.$number"
+done
+train "left out: " text.plan "--data $folder/texts"
+compile small_mlp train large.plan --set "trainer.init.model.hidden_sizes=[4000,4000]"
+(
+    failures=0
+    ulimit -v 120000
+    says "and there are not as many; compile it with a smaller batch" "$FIRN" train "$folder/large.plan" --pub "$folder/test.pub.pem" \
+        --data "$folder/x.npy" --labels "$folder/y.npy" --steps 1 --threads 1
+    [ "$failures" -eq 0 ]
+) || fail "a limit of memory"
+head -c 32 /dev/zero >"$folder/device.key"
+"$FIRN" train "$folder/mlp.plan" --pub "$folder/test.pub.pem" --data "$folder/x.npy" --labels "$folder/y.npy" --steps 1 \
+    --checkpoint "$folder/device.ckpt" --device-key "$folder/device.key" --quiet >"$folder/out" 2>"$folder/err" || fail "a device key"
+says "was authenticated by a device key, which is not checked here" "$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train \
+    --key "$folder/test.key.pem" -o "$folder/plan" --continue "$folder/device.ckpt"
 
 echo "$failures failures"
 [ "$failures" -eq 0 ]

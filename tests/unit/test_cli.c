@@ -43,7 +43,7 @@ static char *log_of(const firn_step_report *reports, size_t count, int error) {
     assert_int_equal(cli_log_begin(&log, &session, NULL, 0), CLI_OK);
     for (size_t i = 0; i < count; i++)
         assert_true(cli_log_step(&log, &reports[i], i + 1 == count ? error : FIRN_OK, 0.5, 1.5));
-    assert_true(cli_log_sync(&log));
+    assert_true(cli_appended_sync(&log.to));
     cli_log_end(&log, false);
     static char text[8192];
     FILE *file = fopen(path, "rb");
@@ -140,21 +140,6 @@ TEST(exit_codes_follow_the_range) {
         assert_int_equal(cli_exit_code(expected[i].error), expected[i].code);
 }
 
-/* The last step in the log must be that of the checkpoint or a later one. */
-TEST(only_utf8_is_utf8) {
-    static const char *const good[] = {"", "a\x7f", "\xc2\x80\xdf\xbf",
-                                       "\xe0\xa0\x80\xe1\x80\x80\xec\xbf\xbf\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf",
-                                       "\xf0\x90\x80\x80\xf1\x80\x80\x80\xf3\xbf\xbf\xbf\xf4\x8f\xbf\xbf"};
-    static const char *const bad[] = {
-        "\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-        "\xff", "\xc2",     "\xe1\x80",     "\xf1\x80\x80", "\xe1\x80\x7f",     "\xf1\x80\xc0\x80", "\xf1\x80\x80\xc0"};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        assert_true(cli_is_utf8(good[i]));
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        if (cli_is_utf8(bad[i]) || cli_is_utf8(firnc_format("a%sb", bad[i])))
-            fail_msg("row %u", (unsigned)i);
-}
-
 /* Whatever a file is, it is closed again. */
 TEST(a_file_that_is_no_record_is_closed) {
     static const char *const texts[] = {"", "no checkpoint of firn, and longer than the first of its bytes"};
@@ -230,6 +215,7 @@ TEST(the_reads_of_a_step_are_searched) {
     }
 }
 
+/* The last step in the log must be that of the checkpoint or a later one. */
 TEST(a_log_with_a_gap_is_refused) {
     const firn_step_report reports[] = {{.global_step = 1}, {.global_step = 2}};
     log_of(reports, 2, FIRN_OK);
