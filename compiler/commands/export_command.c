@@ -210,12 +210,13 @@ static int export_c(const request *r, const char *const *files, uint32_t count) 
 }
 
 static int export_firmware(const request *r) {
-    firnc_project_wanted wanted = {.plan = r->name,
-                                   .eval = r->others.count != 0 ? r->others.text[0] : NULL,
-                                   .folder = r->folder,
-                                   .target = r->target,
-                                   .key = r->key,
-                                   .records = {.files = {r->data, r->labels, r->weights}, .records = r->records, .key = r->key}};
+    firnc_project_wanted wanted = {
+        .plan = r->name,
+        .eval = r->others.count != 0 ? r->others.text[0] : NULL,
+        .folder = r->folder,
+        .target = r->target,
+        .key = r->key,
+        .records = {.files = {r->data, r->labels, r->weights}, .records = r->records, .key = r->key}};
     return firnc_project_write(&wanted);
 }
 
@@ -253,6 +254,14 @@ const firnc_command firnc_command_export = {
                         "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE",
                         "PLAN --firmware DIR --core CORE --pub PUB [--with PLAN] [--data FILE]"},
               .text = "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key",
+              .examples = {{"firnc export flowers/train.plan --firmware board --core cortex-m4f --pub me.pub.pem "
+                            "--data flowers.npy --labels species.npy",
+                            "write a project that builds and runs on an emulated board: make -C board run"},
+                           {"firnc export flowers/train.plan --with flowers/eval.plan --c -o parts.c",
+                            "write the parts of libfirn that two plans need together"},
+                           {"firnc export me.pub.pem --c -o key.c", "write a key as a C array"},
+                           {"firnc export flowers/train.plan --hex --address 0x08040000 -o plan.hex",
+                            "write a plan as Intel HEX, to flash"}},
               .operand = {.value = "PLAN|KEY",
                           .kind = FIRN_OPTION_TEXT,
                           .names = FIRN_NAMES_FILE,

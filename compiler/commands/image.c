@@ -185,6 +185,8 @@ const firnc_command firnc_command_image = {
               .summary = "make the flash image of the slots for plans",
               .forms = {"PLAN --pub PUB --slot-bytes N -o FILE [options]"},
               .text = "make the flash image of a device's two slots for plans",
+              .examples = {{"firnc image plans/train.plan --pub me.pub.pem --slot-bytes 262144 -o slots.bin",
+                            "make the flash image that a factory programs"}},
               .operand = {.value = "PLAN",
                           .kind = FIRN_OPTION_TEXT,
                           .names = FIRN_NAMES_FILE,

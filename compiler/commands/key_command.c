@@ -124,6 +124,8 @@ const firnc_command firnc_command_key = {
               .summary = "say what key a file holds",
               .forms = {"FILE [--plan PLAN]..."},
               .text = "say what key a file holds: secret or public, its hash, and whether it signed a plan",
+              .examples = {{"firnc key me.pub.pem", "say what key a file holds, and its hash"},
+                           {"firnc key me.pub.pem --plan plans/train.plan", "say whether it signed a plan, too"}},
               .operand = {.value = "FILE",
                           .kind = FIRN_OPTION_TEXT,
                           .names = FIRN_NAMES_FILE,

@@ -47,6 +47,8 @@ const firnc_command firnc_command_keygen = {
          .summary = "make a pair of keys",
          .forms = {"NAME"},
          .text = "make a pair of keys: NAME.key.pem, which is secret, and NAME.pub.pem; neither is ever overwritten",
+         .examples = {{"firnc keygen me",
+                       "make me.key.pem, which signs plans, and me.pub.pem, which devices and firn have"}},
          .operand = {.value = "NAME", .kind = FIRN_OPTION_TEXT, .place = offsetof(keygen_request, name), .least = 1}},
     .run = firnc_keygen_command,
 };

@@ -555,6 +555,12 @@ const firnc_command firnc_command_tokens = {
                   "vocabulary has at most 65,536 tokens, else int32, little-endian. Beside them train.npy.tokenizer "
                   "says by which tokenizer they were made. Texts are UTF-8 and are encoded one behind the other; the "
                   "text - is standard input. Letters, numbers and NFC are those of Unicode 14.0.0.",
+              .examples = {{"firnc tokens text.txt --tokenizer tokenizer.json -o text.bin",
+                            "encode a text to ids, for firn train --data"},
+                           {"firnc tokens text.txt --tokenizer tokenizer.json --count", "print how many tokens it has"},
+                           {"firnc tokens --text 'The plan' --tokenizer tokenizer.json -o - | firnc tokens --to-text - "
+                            "--tokenizer tokenizer.json",
+                            "print ids, and read them from standard input"}},
               .operand = {.value = "TEXT",
                           .kind = FIRN_OPTION_WORDS,
                           .least = 1,

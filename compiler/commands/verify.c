@@ -86,6 +86,8 @@ const firnc_command firnc_command_verify = {
               .summary = "make every check that a device makes",
               .forms = {"PLAN --pub PUB [--counter FILE]"},
               .text = "make every check that a device makes before it runs a plan",
+              .examples = {{"firnc verify plans/train.plan --pub me.pub.pem",
+                            "say whether a device with this key would run the plan"}},
               .operand = {.value = "PLAN",
                           .kind = FIRN_OPTION_TEXT,
                           .names = FIRN_NAMES_FILE,

@@ -499,6 +499,8 @@ const firnc_command firnc_command_weights = {
               .summary = "write trained weights for other programs",
               .forms = {"RECIPE --trained FILE -o FILE [options]"},
               .text = "write exported parameters under the names and in the layouts that other programs know",
+              .examples = {{"firnc weights recipe.yaml --trained run.safetensors -o others.safetensors",
+                            "write what firn export wrote under the names that others know"}},
               .operand = {.value = "RECIPE",
                           .kind = FIRN_OPTION_TEXT,
                           .names = FIRN_NAMES_FILE,

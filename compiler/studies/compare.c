@@ -163,22 +163,27 @@ static int compare_command(int argc, char **argv) {
 }
 
 const firnc_command firnc_command_compare = {
-    .words = {.name = "compare",
-              .group = "Studies",
-              .summary = "compare half types and POL with float32",
-              .forms = {"RECIPE --data FILE -o FOLDER [options]"},
-              .text = "train a recipe in float32 and in each half type at each POL, and compare losses and times",
-              .more =
-                  "FOLDER then holds compare.csv, compare.svg (the curves, and their differences to float32), and the "
-                  "log of each run as NAME.jsonl; with --seeds also differences.csv and differences.svg, the mean "
-                  "difference to float32 of trials of one seed with its 95 % interval. The column `sums` counts the "
-                  "reductions of the training plan by their kind. firn report FOLDER/*.jsonl -o FILE makes a page of "
-                  "the runs, with their differences to the first one.",
-              .operand = {.value = "RECIPE",
-                          .kind = FIRN_OPTION_TEXT,
-                          .names = FIRN_NAMES_FILE,
-                          .place = offsetof(comparison, study.recipe),
-                          .least = 1},
-              .tables = {{options, sizeof options / sizeof options[0]}, {firnc_study_options, FIRNC_STUDY_OPTIONS}}},
+    .words =
+        {.name = "compare",
+         .group = "Studies",
+         .summary = "compare half types and POL with float32",
+         .forms = {"RECIPE --data FILE -o FOLDER [options]"},
+         .text = "train a recipe in float32 and in each half type at each POL, and compare losses and times",
+         .more = "FOLDER then holds compare.csv, compare.svg (the curves, and their differences to float32), and the "
+                 "log of each run as NAME.jsonl; with --seeds also differences.csv and differences.svg, the mean "
+                 "difference to float32 of trials of one seed with its 95 % interval. The column `sums` counts the "
+                 "reductions of the training plan by their kind. firn report FOLDER/*.jsonl -o FILE makes a page of "
+                 "the runs, with their differences to the first one.",
+         .examples = {{"firnc compare recipe.yaml --data text.txt --trial-steps 4 --types bfloat16 --pol 0,1 -o study",
+                       "train four steps in float32, and in bfloat16 at two levels"},
+                      {"firnc compare recipe.yaml --data text.txt --trial-steps 4 --types bfloat16 --pol 1 "
+                       "--seeds 3 -o seeds",
+                       "train each with three seeds, so that differences have an interval"}},
+         .operand = {.value = "RECIPE",
+                     .kind = FIRN_OPTION_TEXT,
+                     .names = FIRN_NAMES_FILE,
+                     .place = offsetof(comparison, study.recipe),
+                     .least = 1},
+         .tables = {{options, sizeof options / sizeof options[0]}, {firnc_study_options, FIRNC_STUDY_OPTIONS}}},
     .run = compare_command,
 };

@@ -654,17 +654,20 @@ static int tune_command(int argc, char **argv) {
 }
 
 const firnc_command firnc_command_tune = {
-    .words = {.name = "tune",
-              .group = "Studies",
-              .summary = "keep each cast and POL that saves time",
-              .forms = {"RECIPE --data FILE -o FOLDER [options]"},
-              .text = "starting from float32, keep each cast and each POL that saves time at little loss",
-              .more = "FOLDER then holds recipe.yaml, with what was kept, and report.md, which says what was tried.",
-              .operand = {.value = "RECIPE",
-                          .kind = FIRN_OPTION_TEXT,
-                          .names = FIRN_NAMES_FILE,
-                          .place = offsetof(tuning, study.recipe),
-                          .least = 1},
-              .tables = {{options, sizeof options / sizeof options[0]}, {firnc_study_options, FIRNC_STUDY_OPTIONS}}},
+    .words =
+        {.name = "tune",
+         .group = "Studies",
+         .summary = "keep each cast and POL that saves time",
+         .forms = {"RECIPE --data FILE -o FOLDER [options]"},
+         .text = "starting from float32, keep each cast and each POL that saves time at little loss",
+         .more = "FOLDER then holds recipe.yaml, with what was kept, and report.md, which says what was tried.",
+         .examples = {{"firnc tune flowers.yaml --data flowers.csv --target-column species --trial-steps 8 -o tuned",
+                       "find the casts that save time, and write tuned/recipe.yaml"}},
+         .operand = {.value = "RECIPE",
+                     .kind = FIRN_OPTION_TEXT,
+                     .names = FIRN_NAMES_FILE,
+                     .place = offsetof(tuning, study.recipe),
+                     .least = 1},
+         .tables = {{options, sizeof options / sizeof options[0]}, {firnc_study_options, FIRNC_STUDY_OPTIONS}}},
     .run = tune_command,
 };

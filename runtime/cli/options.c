@@ -641,6 +641,15 @@ static const firn_command commands[] = {
      .summary = "train by a plan, and save the state",
      .forms = {"PLAN --pub PUB --data FILE [options]"},
      .text = "run train steps; the last line on standard output is `digest` and the SHA-256 of the state",
+     .examples = {{"firn train plans/train.plan --pub me.pub.pem --data text.txt --checkpoint run.ckpt --log run.jsonl "
+                   "--steps 20",
+                   "train 20 steps, save the state and write a log"},
+                  {"firn train plans/train.plan --pub me.pub.pem --data text.txt --checkpoint run.ckpt --log run.jsonl "
+                   "--resume",
+                   "go on from there to the end of the run"},
+                  {"firn train flowers/train.plan --pub me.pub.pem --data flowers.csv --target-column species "
+                   "--checkpoint flowers.ckpt --log flowers.jsonl --eval flowers/eval.plan --keep-best best.ckpt",
+                   "train on a table, evaluate, and keep the best state beside the last one"}},
      .bit = TRAIN,
      .operand = {.value = "PLAN",
                  .kind = FIRN_OPTION_TEXT,
@@ -653,6 +662,11 @@ static const firn_command commands[] = {
      .summary = "measure the parameters of a checkpoint on data",
      .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE [options]"},
      .text = "print one number, the metric of the plan over the parameters of a checkpoint",
+     .examples = {{"firn eval plans/eval.plan --pub me.pub.pem --data text.txt --checkpoint run.ckpt",
+                   "print the metric on what the run held out"},
+                  {"firn eval flowers/eval.plan --pub me.pub.pem --data flowers.csv --target-column species "
+                   "--checkpoint flowers.ckpt --confusion confusion.csv",
+                   "write the confusion matrix of a classifier, too"}},
      .bit = EVAL,
      .operand = {.value = "PLAN",
                  .kind = FIRN_OPTION_TEXT,
@@ -666,6 +680,9 @@ static const firn_command commands[] = {
      .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE -o FILE [options]"},
      .text = "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name "
              "in .csv a line of numbers, in .npy an array of NumPy in float32, in .jsonl or by --format for people",
+     .examples = {{"firn predict flowers/predict.plan --pub me.pub.pem --data new.csv --checkpoint flowers.ckpt -o "
+                   "new.predicted.csv",
+                   "write a row with the predicted class for each row of new.csv"}},
      .bit = PREDICT,
      .operand = {.value = "PLAN",
                  .kind = FIRN_OPTION_TEXT,
@@ -679,6 +696,11 @@ static const firn_command commands[] = {
      .forms = {"PLAN --pub PUB --checkpoint FILE --prompt TEXT [options]"},
      .text = "print a prompt and the tokens that a language model says behind it: run a decode plan over the "
              "parameters of a checkpoint. The text is the same on every machine",
+     .examples = {{"firn generate plans/decode.plan --pub me.pub.pem --checkpoint run.ckpt --prompt 'The ' --tokens 20",
+                   "continue a text by 20 tokens"},
+                  {"firn generate plans/decode.plan --pub me.pub.pem --checkpoint run.ckpt --prompt 'The ' --tokens 20 "
+                   "--temperature 0.8 --seed 1",
+                   "draw from less of what is unlikely, and another text than seed 0"}},
      .bit = GENERATE,
      .operand = {.value = "PLAN",
                  .kind = FIRN_OPTION_TEXT,
@@ -691,6 +713,12 @@ static const firn_command commands[] = {
      .summary = "say what data files hold, and how a plan reads them",
      .forms = {"FILE... [options]"},
      .text = "say what data files hold and, with --plan, what a plan takes from them or why it refuses them",
+     .examples = {{"firn data text.txt", "say what a file holds"},
+                  {"firn data flowers.csv --target-column species --plan flowers/train.plan --pub me.pub.pem",
+                   "say what a plan reads of it"},
+                  {"firn data flowers.csv --target-column species --plan flowers/train.plan --pub me.pub.pem --convert "
+                   "flowers.npy --convert-labels species.npy",
+                   "write it as the files that a device reads"}},
      .bit = DATA,
      .operand = {.value = "FILE",
                  .kind = FIRN_OPTION_LIST,
@@ -707,6 +735,8 @@ static const firn_command commands[] = {
      .forms = {"FILE... -o FILE [options]"},
      .text = "write the mean and the standard deviation of each column of the training data, which firnc compile "
              "--statistics freezes into a plan whose recipe says normalise: fit",
+     .examples = {{"firn data-statistics flowers.csv --target-column species -o flowers.json",
+                   "write what firnc compile --statistics takes"}},
      .bit = STATISTICS,
      .operand = {.value = "FILE",
                  .kind = FIRN_OPTION_LIST,
@@ -722,6 +752,7 @@ static const firn_command commands[] = {
      .summary = "write the parameters as safetensors",
      .forms = {"CHECKPOINT -o FILE [options]"},
      .text = "write the parameters and buffers of a checkpoint, in float32, as safetensors",
+     .examples = {{"firn export run.ckpt -o run.safetensors", "write the trained parameters"}},
      .bit = EXPORT,
      .operand = {.value = "CHECKPOINT",
                  .kind = FIRN_OPTION_TEXT,
@@ -734,6 +765,8 @@ static const firn_command commands[] = {
      .summary = "print the SHA-256 of the state",
      .forms = {"CHECKPOINT [options]"},
      .text = "print the SHA-256 of the state in a checkpoint, as train does at its end",
+     .examples = {{"firn digest run.ckpt", "print the SHA-256 of the state"},
+                  {"firn digest run.ckpt --per-tensor", "print that of each tensor, too"}},
      .bit = DIGEST,
      .operand = {.value = "CHECKPOINT",
                  .kind = FIRN_OPTION_TEXT,
@@ -748,6 +781,7 @@ static const firn_command commands[] = {
      .text =
          "say what a checkpoint holds: the step and the samples of the run, sizes, hashes of the run, the model and "
          "the data, and which files are beside it",
+     .examples = {{"firn checkpoint run.ckpt", "say at which step a run is, and of which plan and data"}},
      .bit = CHECKPOINT,
      .operand = {.value = "CHECKPOINT",
                  .kind = FIRN_OPTION_TEXT,
@@ -761,6 +795,10 @@ static const firn_command commands[] = {
      .forms = {"LOG... -o FILE [options]", "--plan PLAN --pub PUB -o FILE"},
      .text = "write one HTML file, which needs no network, about the logs of runs that train --log wrote, or rows that "
              "a device printed: loss, validation, health and, with --plan, schedules, memory, ops and precision",
+     .examples = {{"firn report run.jsonl --plan plans/train.plan --pub me.pub.pem -o run.html",
+                   "write a page about a run"},
+                  {"firn report --plan plans/train.plan --pub me.pub.pem -o before.html",
+                   "write one before the run: schedules, memory and ops of the plan"}},
      .bit = REPORT,
      .operand = {.value = "LOG",
                  .kind = FIRN_OPTION_LIST,
@@ -777,6 +815,7 @@ static const firn_command commands[] = {
      .summary = "draw losses and learning rates as SVG",
      .forms = {"LOG... -o FILE"},
      .text = "draw losses, evaluations and learning rates of the same as SVG",
+     .examples = {{"firn plot run.jsonl -o run.svg", "draw the losses of a run"}},
      .bit = PLOT,
      .operand = {.value = "LOG",
                  .kind = FIRN_OPTION_LIST,
@@ -793,6 +832,7 @@ static const firn_command commands[] = {
      .forms = {"PLAN --port PORT [options]"},
      .text = "send a plan to a device, which verifies it and tries it at its next start; a transfer that broke off "
              "goes on where it was",
+     .examples = {{"firn flash next.plan --port /dev/ttyUSB0", "send a plan to a device"}},
      .bit = FLASH,
      .operand = {.value = "PLAN",
                  .kind = FIRN_OPTION_TEXT,

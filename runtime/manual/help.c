@@ -56,6 +56,18 @@ static void print_option(const firn_option *option) {
     print_term(term, option->text, option->old);
 }
 
+/* Prints what a command line does, and the line, cut so that a shell reads it as one. */
+static void print_example(const firn_example *example, bool first) {
+    if (first)
+        puts("  Examples");
+    print_wrapped(example->text, 4);
+    for (const char *rest = example->line; *rest != '\0';) {
+        const size_t part = firn_example_part(rest);
+        printf("%*s%.*s%s\n", rest == example->line ? 8 : 12, "", (int)part, rest, rest[part] != '\0' ? " \\" : "");
+        rest += part + (rest[part] != '\0');
+    }
+}
+
 void firn_help_print_command(const firn_manual *manual, const firn_command *command) {
     const firn_option *option;
     for (uint32_t i = 0; i < FIRN_MANUAL_FORMS && command->forms[i] != NULL; i++)
@@ -65,10 +77,8 @@ void firn_help_print_command(const firn_manual *manual, const firn_command *comm
         print_wrapped(command->more, 4);
     for (uint32_t i = 0; (option = firn_option_at(command, i)) != NULL; i++)
         print_option(option);
-    for (uint32_t i = 0; i < FIRN_MANUAL_EXAMPLES && command->examples[i].line != NULL; i++) {
-        printf("%s    %s\n", i == 0 ? "  Examples\n" : "", command->examples[i].line);
-        print_wrapped(command->examples[i].text, 8);
-    }
+    for (uint32_t i = 0; i < FIRN_MANUAL_EXAMPLES && command->examples[i].line != NULL; i++)
+        print_example(&command->examples[i], i == 0);
 }
 
 void firn_help_print_all(const firn_manual *manual) {

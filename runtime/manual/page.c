@@ -1,15 +1,16 @@
 /* Prints manual pages in roff from the table of a command line (runtime/manual/manual.h). */
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/manual/parts.h"
 
-/* Prints text with the characters escaped that roff would interpret. */
-static void print_roff(const char *text) {
+/* Prints `length` characters of a text, with those escaped that roff would interpret. */
+static void print_roff(const char *text, size_t length) {
     if (*text == '.' || *text == '\'')
         fputs("\\&", stdout);
-    for (; *text != '\0'; text++)
-        switch (*text) {
+    for (size_t i = 0; i < length; i++)
+        switch (text[i]) {
         case '-':
             fputs("\\-", stdout);
             break;
@@ -17,7 +18,7 @@ static void print_roff(const char *text) {
             fputs("\\e", stdout);
             break;
         default:
-            putchar(*text);
+            putchar(text[i]);
         }
 }
 
@@ -28,27 +29,27 @@ static void print_upper(const char *text) {
 
 static void print_roff_line(const char *before, const char *text) {
     fputs(before, stdout);
-    print_roff(text);
+    print_roff(text, strlen(text));
     putchar('\n');
 }
 
 static void print_option(const firn_option *option) {
     fputs(".TP\n\\fB", stdout);
     if (option->brief != NULL) {
-        print_roff(option->brief);
+        print_roff(option->brief, strlen(option->brief));
         fputs("\\fR, \\fB", stdout);
     }
-    print_roff(option->name);
+    print_roff(option->name, strlen(option->name));
     fputs("\\fR", stdout);
     if (option->value != NULL) {
         fputs(" \\fI", stdout);
-        print_roff(option->value);
+        print_roff(option->value, strlen(option->value));
         fputs("\\fR", stdout);
     }
     print_roff_line("\n", option->text);
     if (option->old != NULL) {
         fputs("(old name: ", stdout);
-        print_roff(option->old);
+        print_roff(option->old, strlen(option->old));
         puts(")");
     }
 }
@@ -56,7 +57,7 @@ static void print_option(const firn_option *option) {
 static void print_forms(const firn_manual *manual, const firn_command *command) {
     for (uint32_t i = 0; i < FIRN_MANUAL_FORMS && command->forms[i] != NULL; i++) {
         printf("\\fB%s ", manual->program);
-        print_roff(command->name);
+        print_roff(command->name, strlen(command->name));
         fputs("\\fR ", stdout);
         print_roff_line("", command->forms[i]);
     }
@@ -76,8 +77,16 @@ static void print_options(const firn_command *command) {
 
 static void print_examples(const firn_command *command) {
     for (uint32_t i = 0; i < FIRN_MANUAL_EXAMPLES && command->examples[i].line != NULL; i++) {
-        print_roff_line(".TP\n", command->examples[i].line);
-        print_roff_line("", command->examples[i].text);
+        const firn_example *example = &command->examples[i];
+        print_roff_line(".PP\n", example->text);
+        fputs(".nf\n", stdout);
+        for (const char *rest = example->line; *rest != '\0';) {
+            const size_t part = firn_example_part(rest);
+            print_roff(rest, part);
+            puts(rest[part] != '\0' ? " \\e" : "");
+            rest += part + (rest[part] != '\0');
+        }
+        fputs(".fi\n", stdout);
     }
 }
 
@@ -131,7 +140,7 @@ static void print_page_of_program(const firn_manual *manual) {
     fputs(".SH SEE ALSO\n", stdout);
     for (uint32_t i = 0; (command = manual->command_at(i)) != NULL; i++) {
         printf("\\fB%s\\-", manual->program);
-        print_roff(command->name);
+        print_roff(command->name, strlen(command->name));
         fputs("\\fR(1),\n", stdout);
     }
     printf("\\fB%s\\fR(1)\n", manual->see_also);

@@ -27,6 +27,12 @@ bool firn_is_option(const char *word);
 /* The command at a position, `help` behind the others; NULL after that. */
 const firn_command *firn_command_at(const firn_manual *manual, uint32_t position);
 
+enum { FIRN_EXAMPLE_WIDTH = 88 };
+
+/* Returns how much of a command line fits into a line of FIRN_EXAMPLE_WIDTH: all of it, or up to a space in front of an
+ * option or a pipe that is not in quotes. */
+size_t firn_example_part(const char *line);
+
 /* --- say.c --- */
 
 /* Says "PROGRAM COMMAND: ..."; command NULL: "PROGRAM: ...". Longer lines are cut. Returns false. */

@@ -42,6 +42,19 @@ bool firn_is_option(const char *word) {
     return word[0] == '-' && word[1] != '\0';
 }
 
+size_t firn_example_part(const char *line) {
+    size_t part = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < FIRN_EXAMPLE_WIDTH; i++) {
+        if (line[i] == '\0')
+            return i;
+        quoted = quoted != (line[i] == '\'');
+        if (line[i] == ' ' && !quoted && (line[i + 1] == '-' || line[i + 1] == '|'))
+            part = i;
+    }
+    return part > 0 ? part : strlen(line);
+}
+
 static const firn_option help_options[] = {
     {.name = "--all",
      .text = "print the help of all commands, exit status, environment and files",

@@ -26,9 +26,9 @@ static const firn_option options_of_ranks[] = {
 };
 
 static const firn_example examples[] = {
-    {"mpirun -n 2 firn-mpi train train.plan --pub me.pub.pem --data train.npy --checkpoint run.ckpt",
+    {"mpirun -n 2 firn-mpi train plans/train.plan --pub me.pub.pem --data text.txt --checkpoint mpi.ckpt",
      "train in two processes of this machine"},
-    {"mpirun -n 2 firn-mpi eval eval.plan --pub me.pub.pem --data test.npy --checkpoint run.ckpt",
+    {"mpirun -n 2 firn-mpi eval plans/eval.plan --pub me.pub.pem --data text.txt --checkpoint mpi.ckpt",
      "evaluate in two processes"},
 };
 
