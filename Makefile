@@ -674,7 +674,7 @@ install uninstall: export PREFIX := $(PREFIX)
 install uninstall: export DESTDIR := $(DESTDIR)
 
 .PHONY: install uninstall
-install: all shared ## programs, libraries, headers, manual pages, completion; PREFIX=/usr/local DESTDIR=
+install: all shared ## programs, libraries, headers, manual pages, completion of shells; PREFIX=/usr/local DESTDIR=
 	@BUILD=$(BUILD) runtime/package/install $(INSTALLED_HEADERS)
 
 uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as then

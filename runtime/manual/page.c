@@ -5,6 +5,8 @@
 
 #include "runtime/manual/parts.h"
 
+enum { LINE = 72 };
+
 /* Prints `length` characters of a text, with those escaped that roff would interpret. */
 static void print_roff(const char *text, size_t length) {
     if (*text == '.' || *text == '\'')
@@ -27,10 +29,21 @@ static void print_upper(const char *text) {
         putchar(toupper((unsigned char)*text));
 }
 
+/* Prints a text in lines of at most LINE characters, where it has spaces. */
 static void print_roff_line(const char *before, const char *text) {
     fputs(before, stdout);
-    print_roff(text, strlen(text));
-    putchar('\n');
+    while (*text != '\0') {
+        size_t length = strlen(text);
+        if (length > LINE) {
+            for (length = LINE; length > 0 && text[length] != ' ';)
+                length--;
+            length = length > 0 ? length : strcspn(text, " ");
+        }
+        print_roff(text, length);
+        putchar('\n');
+        text += length;
+        text += *text == ' ';
+    }
 }
 
 static void print_option(const firn_option *option) {
@@ -75,10 +88,11 @@ static void print_options(const firn_command *command) {
         print_option(option);
 }
 
-static void print_examples(const firn_command *command) {
+/* Prints the examples of a command, the first of which may be the first text of its section. */
+static void print_examples(const firn_command *command, bool first) {
     for (uint32_t i = 0; i < FIRN_MANUAL_EXAMPLES && command->examples[i].line != NULL; i++) {
         const firn_example *example = &command->examples[i];
-        print_roff_line(".PP\n", example->text);
+        print_roff_line(first && i == 0 ? "" : ".PP\n", example->text);
         fputs(".nf\n", stdout);
         for (const char *rest = example->line; *rest != '\0';) {
             const size_t part = firn_example_part(rest);
@@ -136,7 +150,7 @@ static void print_page_of_program(const firn_manual *manual) {
     print_sections(manual);
     fputs(".SH EXAMPLES\n", stdout);
     for (uint32_t i = 0; (command = firn_command_at(manual, i)) != NULL; i++)
-        print_examples(command);
+        print_examples(command, i == 0);
     fputs(".SH SEE ALSO\n", stdout);
     for (uint32_t i = 0; (command = manual->command_at(i)) != NULL; i++) {
         printf("\\fB%s\\-", manual->program);
@@ -158,7 +172,7 @@ static void print_page_of_command(const firn_manual *manual, const firn_command 
     print_sections(manual);
     if (command->examples[0].line != NULL)
         fputs(".SH EXAMPLES\n", stdout);
-    print_examples(command);
+    print_examples(command, true);
     printf(".SH SEE ALSO\n\\fB%s\\fR(1)\n", manual->program);
 }
 

@@ -7,7 +7,7 @@
 set -eu
 
 . tests/end_to_end/expectations
-needs full terminal
+needs terminal
 root=$PWD
 case $BUILD in
 /*) ;;

@@ -110,7 +110,14 @@ done
 
 for program in firnc firn; do
     "$installed/bin/$program" help --man | cmp -s - "$installed/share/man/man1/$program.1" || fail "$program.1"
+    for command in $("$installed/bin/$program" help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
+        "$installed/bin/$program" help --man "$command" | cmp -s - "$installed/share/man/man1/$program-$command.1" ||
+            fail "$program-$command.1"
+    done
     bash -n "$installed/share/bash-completion/completions/$program" || fail "the completion of $program"
+    for place in bash:bash-completion/completions/$program zsh:zsh/site-functions/_$program fish:fish/vendor_completions.d/$program.fish; do
+        "$installed/bin/$program" help --completion "${place%%:*}" | cmp -s - "$installed/share/${place#*:}" || fail "$place"
+    done
 done
 cd "$root"
 mkdir -p "$folder/others$PREFIX/bin"

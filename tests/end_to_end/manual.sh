@@ -20,7 +20,7 @@ documented() {
 
 # in_page COMMAND: the same from the manual page
 in_page() {
-    sed -n "/^\.SS $1\$/,/^\.S/p" "$folder/page" | sed 's/\\fB\|\\fR//g; s/\\-/-/g' |
+    sed -n "/^\.SS $1\$/,/^\.S/p" "$folder/page" | grep '^\\fB' | sed 's/\\fB\|\\fR//g; s/\\-/-/g' |
         sed -n 's/^\(-[a-z]\), \(--[a-z-]*\).*/\1\n\2/p; s/^\(--[a-z-]*\).*/\1/p' | sort
 }
 
@@ -70,6 +70,7 @@ for tool in firnc firn; do
     # A line of the page that begins like a macro is escaped, so that groff prints it.
     ! grep -v '^\.\(TH\|SH\|SS\|TP\|PP\|nf\|fi\)\( \|$\)' "$folder/page" | grep "^[.']" || fail "$tool: a text begins like a macro"
     "$program" help --completion bash >"$folder/completion"
+    bash -n "$folder/completion" || fail "$tool: bash cannot read its completion"
     . "$folder/completion"
     complete -p "$tool" >"$folder/out" || fail "$tool: no completion is set"
     completed "$tool" '' | grep -v '^--' >"$folder/got"
@@ -79,8 +80,7 @@ for tool in firnc firn; do
     while read -r command; do
         documented "$program" "$command" >"$folder/documented"
         "$program" help --man "$command" >"$folder/page-of-$command"
-        groff -man -ww -Tutf8 "$folder/page-of-$command" >"$folder/out" 2>"$folder/err" || fail "$tool-$command.1"
-        [ ! -s "$folder/err" ] || fail "$tool-$command.1: groff warns of it"
+        cat "$folder/page-of-$command" >>"$folder/pages"
         in_page "$command" | cmp -s - "$folder/documented" || fail "$tool $command: the page has other options than help"
         sed 's/\\-/-/g' "$folder/page-of-$command" | sed -n 's/^(old name: \(--[a-z-]*\))$/\1/p' >"$folder/old"
         { cat "$folder/documented"; echo --help; } | sort >"$folder/wanted"
@@ -134,6 +134,43 @@ for name in open(sys.argv[2]).read().split():
 sys.exit(wrong > 0)
 END
     fail "a message names an option without a command that has it"
+
+# has PROGRAM: whether the machine has a program that is only for these checks
+has() {
+    command -v "$1" >/dev/null && return 0
+    echo "skipped: what $1 says, which is not installed"
+    return 1
+}
+
+groff -man -ww -Tutf8 "$folder/pages" >"$folder/out" 2>"$folder/err" || fail "groff cannot set the pages of the commands"
+[ ! -s "$folder/err" ] || fail "groff warns of a page of a command"
+
+# What other readers of manual pages and other shells say. A page has no date, so that a build can be repeated.
+if has mandoc; then
+    mandoc -Tlint "$folder/page" "$folder/page-of-train" "$folder/page-of-compile" 2>&1 | grep -v 'missing date' >"$folder/out" && fail "mandoc warns of a page"
+fi
+if has man; then
+    man --warnings -l -Tutf8 "$folder/page" 2>&1 >/dev/null | grep -v '^$' >"$folder/out" && fail "man warns of a page"
+fi
+for tool in firnc firn; do
+    if has zsh; then
+        "$BUILD/$tool" help --completion zsh >"$folder/_$tool"
+        zsh -n "$folder/_$tool" || fail "$tool: zsh cannot read its completion"
+        zsh -f -c "autoload -U compinit; compinit -u -D; source '$folder/_$tool'; whence -w _$tool" >"$folder/out" 2>&1
+        grep -qx "_$tool: function" "$folder/out" || fail "$tool: zsh does not take the completion"
+    fi
+    if has fish; then
+        "$BUILD/$tool" help --completion fish >"$folder/$tool.fish"
+        fish -n "$folder/$tool.fish" || fail "$tool: fish cannot read its completion"
+        # fish NAME LINE: what it offers behind a line
+        offered() {
+            HOME=$folder fish --no-config -c "source '$folder/$tool.fish'; complete -C '$1'" | cut -f 1 | sort
+        }
+        offered "$tool " | grep -v '^-' | cmp -s - <(completed "$tool" '' | grep -v '^--') || fail "$tool: fish has other commands"
+        offered "$tool export -" | sed -n '/^--/p' >"$folder/got"
+        completed "$tool" export - | sed -n '/^--/p' | cmp -s - "$folder/got" || fail "$tool: fish has other options of export"
+    fi
+done
 
 # The listed values are complete, and the completion offers exactly these.
 [ "$(completed firnc compile --mode '' | tr '\n' ' ')" = "eval train " ] || fail "values of --mode"

@@ -19,8 +19,8 @@ mkdir "$folder/empty"
 # pairs PROGRAM: prints "COMMAND NEW OLD" for each old name, from the manual pages.
 pairs() {
     "$1" help | sed -n 's/^  \([a-z-]*\) .*/\1/p' | while read -r command; do
-        "$1" help --man "$command" | sed 's/\\f[BIR]//g; s/\\-/-/g' | awk -v command="$command" '
-            /^-/ { new = $1 ~ /^--/ ? $1 : $2 }
+        "$1" help --man "$command" | sed 's/^\\fB/ /; s/\\f[BIR]//g; s/\\-/-/g' | awk -v command="$command" '
+            /^ -/ { new = $1 ~ /^--/ ? $1 : $2 }
             /^\(old name: --[a-z-]*\)$/ { sub(/\)/, "", $3); print command, new, $3 }'
     done
 }
