@@ -114,9 +114,9 @@ static const firn_option options[] = {
     {.name = "--output",
      .brief = "-o",
      .value = "FILE",
-     .text = "write there instead of to standard output; --elf needs it",
+     .text = "write there instead of to standard output, which - is, too; --elf needs it",
      .kind = FIRN_OPTION_TEXT,
-     .names = FIRN_NAMES_FILE,
+     .names = FIRN_NAMES_STREAM,
      .place = offsetof(request, output)},
 };
 
@@ -234,8 +234,11 @@ static int export_command(int argc, char **argv) {
     files[count++] = r.name;
     for (uint32_t i = 0; i < r.others.count; i++)
         files[count++] = r.others.text[i];
-    if (r.output != NULL && !firnc_output_is_free("export", r.output, files, count))
+    const bool is_stream = r.output != NULL && strcmp(r.output, "-") == 0;
+    if (r.output != NULL && !is_stream && !firnc_output_is_free("export", r.output, files, count))
         return FIRNC_EXIT_USAGE;
+    if (is_stream)
+        r.output = NULL;
     if (r.c)
         return export_c(&r, files, count);
     if (r.array)

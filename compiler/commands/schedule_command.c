@@ -146,9 +146,9 @@ static const firn_option options[] = {
      .mend = "put the values into the recipe"},
     {.name = "--plot",
      .value = "FILE",
-     .text = "draw the values as SVG into FILE, and print none",
+     .text = "draw the values as SVG into FILE, and print none; - is standard output",
      .kind = FIRN_OPTION_TEXT,
-     .names = FIRN_NAMES_FILE,
+     .names = FIRN_NAMES_STREAM,
      .place = offsetof(request, plot)},
 };
 
@@ -156,7 +156,7 @@ static int schedule_command(int argc, char **argv) {
     request r = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_schedule, &r))
         return FIRNC_EXIT_USAGE;
-    if (r.plot == NULL && !firnc_has_output())
+    if ((r.plot == NULL || strcmp(r.plot, "-") == 0) && !firnc_has_output())
         return FIRNC_EXIT_WRONG;
     uint64_t from = 0, to = 0;
     if (r.steps != NULL && !read_steps(r.steps, &from, &to))

@@ -19,7 +19,11 @@ bool firnc_chart_write(const char *file, const char *title, const char *axis, co
     const bool drawn = to != NULL && fclose(to) == 0;
     if (!drawn)
         firnc_say("firnc: memory: %s; free some, or raise its limit (ulimit -v)", strerror(errno));
-    const bool written = drawn && firnc_file_write(file, text, length);
+    bool written = drawn;
+    if (drawn && strcmp(file, "-") == 0)
+        fwrite(text, 1, length, stdout); /* whether this worked is looked at once, at the end of main */
+    else
+        written = drawn && firnc_file_write(file, text, length);
     free(text);
     return written;
 }

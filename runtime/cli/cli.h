@@ -105,6 +105,8 @@ int cli_paths_check(const cli_options *options);
 
 /* --- words.c --- */
 
+/* Returns true if a path is "-", which is standard input or output where the table of options says so. */
+bool cli_is_stream(const char *path);
 /* Returns "" for one thing, and "s" for any other number of things. */
 const char *cli_s(uint64_t count);
 /* Writes 64 hexadecimal digits and a terminating 0. */

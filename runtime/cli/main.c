@@ -32,7 +32,9 @@ static bool has_output(void) {
 static int run(const cli_options *options) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(options->command, commands[i].name) == 0)
-            return commands[i].prints_result && !has_output() ? CLI_FILE : commands[i].run(options);
+            return (commands[i].prints_result || cli_is_stream(options->output)) && !has_output()
+                       ? CLI_FILE
+                       : commands[i].run(options);
     return CLI_USAGE;
 }
 

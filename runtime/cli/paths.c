@@ -134,7 +134,7 @@ static bool is_beside(const char *path, const char *ending, const char *other) {
 }
 
 static int compare(place output, place other) {
-    if (output.path == NULL || other.path == NULL)
+    if (output.path == NULL || other.path == NULL || cli_is_stream(output.path) || cli_is_stream(other.path))
         return CLI_OK;
     if (same_file(output.path, other.path))
         return refuse(output, other, "over");
@@ -157,7 +157,7 @@ static int compare(place output, place other) {
 static int check_streams(place output) {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
     struct stat file, stream;
-    if (output.path == NULL || stat(output.path, &file) != 0 || !S_ISREG(file.st_mode))
+    if (output.path == NULL || cli_is_stream(output.path) || stat(output.path, &file) != 0 || !S_ISREG(file.st_mode))
         return CLI_OK;
     for (int i = 0; i < 3; i++) {
         const int flags = fcntl(i, F_GETFL);

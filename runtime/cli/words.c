@@ -1,5 +1,11 @@
-/* Words of notes that depend on a number, and hashes as text. */
+/* Words of notes that depend on a number, hashes as text, and the word for a standard stream. */
+#include <string.h>
+
 #include "runtime/cli/cli.h"
+
+bool cli_is_stream(const char *path) {
+    return path != NULL && strcmp(path, "-") == 0;
+}
 
 const char *cli_s(uint64_t count) {
     return count == 1 ? "" : "s";

@@ -246,6 +246,13 @@ static int refuse(const report_log *log) {
 }
 
 int report_logs_check(const cli_options *options, const char *what) {
+    uint32_t streams = 0;
+    for (uint32_t i = 0; i < options->data_count; i++)
+        streams += cli_is_stream(options->data[i]);
+    if (streams > 1) {
+        firn_host_fail("-", "standard input can be read once; leave out the second -");
+        return CLI_USAGE;
+    }
     if (options->data_count <= REPORT_RUNS_MAX)
         return CLI_OK;
     firn_host_fail(options->command, "gets %lu logs, and a %s shows at most %d; give fewer",
@@ -254,17 +261,20 @@ int report_logs_check(const cli_options *options, const char *what) {
 }
 
 int report_log_read(report_log *log, const char *path, uint32_t most) {
+    const bool stream = cli_is_stream(path);
+    path = stream ? "standard input" : path;
     *log = (report_log){.path = path, .name = path, .device = true};
     report_series *series[] = {&log->loss, &log->rate, &log->scale, &log->norm, &log->seconds, &log->skipped};
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
         report_series_begin(series[i], most);
     uint64_t bytes;
-    const int file = firn_host_open(path, true, &bytes);
+    const int file = stream ? STDIN_FILENO : firn_host_open(path, true, &bytes);
     if (file < 0)
         return CLI_FILE;
     const bool whole = read_lines(log, file);
     const int error = errno;
-    close(file);
+    if (!stream)
+        close(file);
     if (!whole) {
         firn_host_fail(path, "cannot be read to its end: %s; look at the disk", strerror(error));
         return CLI_FILE;

@@ -74,7 +74,7 @@ static int read_all(page *p) {
     const cli_options *options = p->options;
     int status = report_logs_check(options, "page");
     if (status == CLI_OK)
-        status = firn_host_replaceable(options->output) ? read_runs(p) : CLI_FILE;
+        status = cli_is_stream(options->output) || firn_host_replaceable(options->output) ? read_runs(p) : CLI_FILE;
     if (status == CLI_OK && options->file != NULL)
         status = report_plan_read(&p->plan, options);
     if (status == CLI_OK && options->profile != NULL)
@@ -152,6 +152,11 @@ int report_write(const char *path, void (*put)(FILE *to, const void *what), cons
         firn_host_fail("memory", "%s; free some, or raise its limit (ulimit -v)", strerror(errno));
         free(text);
         return CLI_FILE;
+    }
+    if (cli_is_stream(path)) {
+        fwrite(text, 1, length, stdout); /* cli_flush sees whether that failed */
+        free(text);
+        return cli_flush();
     }
     firn_host_replacement file = {.file = -1};
     const bool written = firn_host_replace_begin(&file, path) && firn_host_replace_write(&file, 0, text, length) &&

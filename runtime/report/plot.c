@@ -120,7 +120,7 @@ static void name_plot(plot *p) {
 int cli_plot(const cli_options *options) {
     static plot p;
     int status = report_logs_check(options, "drawing");
-    if (status == CLI_OK && !firn_host_replaceable(options->output))
+    if (status == CLI_OK && !cli_is_stream(options->output) && !firn_host_replaceable(options->output))
         status = CLI_FILE;
     for (uint32_t i = 0; status == CLI_OK && i < options->data_count; i++)
         status = report_log_read(&p.runs[p.run_count++], options->data[i], BUCKETS);

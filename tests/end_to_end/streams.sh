@@ -1,0 +1,110 @@
+#!/bin/sh
+# "-" for standard input and output: where an option or an operand takes it, what it gives is what a file gets; everywhere else
+# it is refused in a line that names the option. Also `--`, which ends the options.
+set -eu
+
+. tests/end_to_end/expectations
+needs full
+here=$PWD
+case $BUILD in
+/*) ;;
+*)
+    FIRNC=$here/$FIRNC
+    FIRN=$here/$FIRN
+    ;;
+esac
+cd "$folder"
+
+# --- where it is taken ---------------------------------------------------------------------------------------------
+
+mkdir -p js/chart.js
+printf '/*! Chart.js v3.9.1 */\n' >js/chart.js/chart.min.js
+FIRN_JAVASCRIPT=$folder/js
+export FIRN_JAVASCRIPT
+for step in 1 2 3; do echo "{\"step\": $step, \"loss\": 2.$step, \"learning_rate\": 0.1}"; done >run.jsonl
+"$FIRNC" keygen me >out
+"$FIRNC" compile "$here/compiler/recipes/small_mlp.yaml" --mode train --key me.key.pem -o train.plan >out
+
+# gives NAME FILE COMMAND...: the command, with - as the output, prints what it wrote into the file
+gives() {
+    name=$1
+    file=$2
+    shift 2
+    "$@" >printed 2>err || fail "$name: exit $?"
+    same "$name: standard output has something else than the file" printed "$file"
+    [ ! -e ./- ] || fail "$name: a file of the name -"
+}
+
+"$FIRN" plot run.jsonl -o run.svg
+gives "plot -o -" run.svg "$FIRN" plot run.jsonl -o -
+"$FIRN" plot - -o - <run.jsonl >printed
+[ "$(grep -c . printed)" -eq "$(grep -c . run.svg)" ] || fail "plot - draws something else"
+grep -q 'standard input' printed || fail "plot -: the run has no name"
+"$FIRN" report run.jsonl -o run.html
+gives "report -o -" run.html "$FIRN" report run.jsonl -o -
+expect "report -" 0 "" sh -c "cat run.jsonl | '$FIRN' report - -o piped.html"
+[ -s piped.html ] || fail "report -: no page"
+expect "two standard inputs" 2 "can be read once" "$FIRN" plot - - -o x.svg
+expect "an empty input" 1 "standard input: is empty" "$FIRN" plot - -o x.svg
+expect "plot to a full disk" 1 "standard output\|stdout" sh -c "exec '$FIRN' plot run.jsonl -o - >/dev/full"
+expect "plot to no output" 1 "is closed" sh -c "exec '$FIRN' plot run.jsonl -o - >&-"
+"$FIRNC" schedule train.plan --plot rates.svg >out
+gives "schedule --plot -" rates.svg "$FIRNC" schedule train.plan --plot -
+for form in --c --array "--hex --address 0" "--elf --machine arm"; do
+    # shellcheck disable=SC2086
+    "$FIRNC" export train.plan $form -o exported >out
+    # shellcheck disable=SC2086
+    gives "export $form -o -" exported "$FIRNC" export train.plan $form -o -
+done
+expect "export to a full disk" 1 "standard output cannot be written" sh -c "exec '$FIRNC' export train.plan --c -o - >/dev/full"
+expect "a drawing to a full disk" 1 "standard output cannot be written" sh -c "exec '$FIRNC' schedule train.plan --plot - >/dev/full"
+
+# --- where it is not -----------------------------------------------------------------------------------------------
+
+taken='
+firn report --output
+firn plot --output
+firnc schedule --plot
+firnc export --output
+firnc tokens --output
+'
+refused=0
+for tool in firn firnc; do
+    program=$FIRN
+    [ $tool = firn ] || program=$FIRNC
+    "$program" help | sed -n 's/^  \([a-z-]*\) .*/\1/p' >commands
+    while read -r command; do
+        "$program" help "$command" |
+            sed -n 's/^      \(-[a-z], \)\{0,1\}\(--[a-z-]*\) \(FILE\|FOLDER\|DIR\|KEY\|PUB\|PLAN\|CKPT\|SIGNATURE\|RUNNER\)\( .*\|\)$/\2/p' >names
+        while read -r option; do
+            case $taken in
+            *"
+$tool $command $option
+"*) continue ;;
+            esac
+            expect "$tool $command $option -" 2 "^$tool $command: $option: takes no standard input or output; " "$program" "$command" "$option" -
+            refused=$((refused + 1))
+        done <names
+    done <commands
+done
+[ $refused -ge 60 ] || fail "only $refused options were tried"
+for words in "firn train" "firn eval" "firn predict" "firn generate" "firn data" "firn data-statistics" "firn export" "firn digest" \
+    "firn flash" "firnc compile" "firnc inspect" "firnc schedule" "firnc verify" "firnc sign" "firnc attach" "firnc image" \
+    "firnc compare" "firnc tune" "firnc export" "firnc weights"; do
+    program=$FIRN
+    [ "${words%% *}" = firn ] || program=$FIRNC
+    expect "$words -" 2 "^$words: [A-Z|]*: takes no standard input or output; " "$program" "${words#* }" -
+done
+
+# --- names that begin like options ---------------------------------------------------------------------------------
+
+cp train.plan ./-plan
+expect "a name that begins with a minus" 2 "^firnc inspect: -plan: unknown option" "$FIRNC" inspect -plan
+expect "behind --" 0 "" "$FIRNC" inspect --json -- -plan
+expect "as a path" 0 "" "$FIRNC" inspect ./-plan --json
+expect "an option behind --" 2 "one word too many" "$FIRNC" inspect -- -plan --json
+expect "-- alone" 2 "needs a PLAN" "$FIRNC" inspect --
+expect "--help behind --" 2 "one word too many" "$FIRNC" inspect -- -plan --help
+
+echo "$refused options, $failures failures"
+[ "$failures" -eq 0 ]
