@@ -151,7 +151,7 @@ static void say_over_progress(void *context, const char *line) {
 
 /* shown: false where no line is shown, also on a terminal */
 static void progress_begin(progress *p, uint64_t all, bool shown) {
-    *p = (progress){.terminal = shown && isatty(STDERR_FILENO) == 1, .all = all, .began = seconds()};
+    *p = (progress){.terminal = shown && firn_program_has_terminal(), .all = all, .began = seconds()};
     p->shown = p->began;
     firnc_messages_to(say_over_progress, p);
 }

@@ -9,6 +9,7 @@
 #include "plan/bytes.h"
 #include "plan/slots/frame.h"
 #include "runtime/cli/cli.h"
+#include "runtime/program/descriptors.h"
 
 #define BAUD_DEFAULT     115200u
 #define PATIENCE_DEFAULT 30u  /* seconds without an answer, or without progress, after which it is given up */
@@ -295,7 +296,7 @@ static int load(transfer *t) {
 
 int cli_flash(const cli_options *options) {
     static transfer t;
-    t = (transfer){.options = options, .terminal = isatty(STDERR_FILENO) == 1, .line = {.file = -1}};
+    t = (transfer){.options = options, .terminal = firn_program_has_terminal(), .line = {.file = -1}};
     /* Answers to an earlier call are told apart by their sequence. */
     t.sequence = (uint32_t)getpid() << 16 ^ (uint32_t)(cli_seconds() * 1000);
     int status = load(&t);

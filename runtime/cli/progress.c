@@ -2,13 +2,12 @@
  * their own, of which a short run has few and a long one at least one a minute. */
 #define _DEFAULT_SOURCE /* struct winsize */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/program/descriptors.h"
 
 #define TERMINAL_SECONDS 0.2
 #define PLAIN_LINES      20
@@ -44,18 +43,12 @@ static uint64_t samples_of(const cli_session *session) {
     return counts.part;
 }
 
-/* A terminal that can rewrite a line. */
-static bool is_terminal(void) {
-    const char *kind = getenv("TERM");
-    return isatty(STDERR_FILENO) == 1 && (kind == NULL || strcmp(kind, "dumb") != 0);
-}
-
 void cli_progress_begin(cli_progress *progress, const cli_session *session, uint64_t first, uint64_t last) {
     uint64_t samples = (uint64_t)session->info.samples * session->info.micro_batches;
     bool window = session->info.window > 1;
     const double now = cli_seconds();
     *progress = (cli_progress){.quiet = session->options->quiet,
-                               .terminal = is_terminal(),
+                               .terminal = firn_program_has_terminal(),
                                .first = first,
                                .last = last,
                                .end = session->info.steps,
@@ -64,7 +57,7 @@ void cli_progress_begin(cli_progress *progress, const cli_session *session, uint
                                .units = (double)samples * (window ? session->info.window - 1 : 1),
                                .unit = window ? "tokens/s" : "samples/s",
                                .started = now,
-                               .shown = is_terminal() ? 0 : now,
+                               .shown = firn_program_has_terminal() ? 0 : now,
                                .line_every = last == CLI_NO_END ? PLAIN_STEPS : (last - first) / PLAIN_LINES + 1};
 }
 

@@ -1,12 +1,19 @@
-/* Opens closed standard descriptors (descriptors.h). */
+/* Opens closed standard descriptors, and says what the others are (descriptors.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/program/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static bool output_was_closed;
+
+bool firn_program_has_terminal(void) {
+    const char *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) == 1 && (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
 
 bool firn_program_has_output(void) {
     return !output_was_closed;

@@ -1,4 +1,4 @@
-/* What both programs do before anything else. */
+/* The standard descriptors of both programs. */
 #ifndef FIRN_PROGRAM_DESCRIPTORS_H
 #define FIRN_PROGRAM_DESCRIPTORS_H
 
@@ -12,5 +12,8 @@ void firn_program_open_descriptors(void);
 /* Whether standard output is open, or was when firn_program_open_descriptors was called. A command whose whole result
  * is what it prints fails without it. */
 bool firn_program_has_output(void);
+
+/* Whether standard error is a terminal on which a line can be replaced: not where TERM is "dumb", as in an editor. */
+bool firn_program_has_terminal(void);
 
 #endif

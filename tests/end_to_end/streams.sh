@@ -96,6 +96,19 @@ for words in "firn train" "firn eval" "firn predict" "firn generate" "firn data"
     expect "$words -" 2 "^$words: [A-Z|]*: takes no standard input or output; " "$program" "${words#* }" -
 done
 
+# --- progress, which a terminal replaces --------------------------------------------------------------------------------
+
+needs terminal
+# controls TERM: how many lines of the training have a control sequence, on a terminal of this kind
+controls() {
+    TERM=$1 script -qec "'$FIRN' train train.plan --pub me.pub.pem --data images.npy --labels labels.npy --steps 3" /dev/null |
+        grep -c "$(printf '\033')" || :
+}
+head -c 31360 /dev/zero | npy images.npy '|u1' '(40, 784)'
+head -c 40 /dev/zero | npy labels.npy '|u1' '(40,)'
+[ "$(controls xterm)" -ge 1 ] || fail "no progress that replaces a line on a terminal"
+[ "$(controls dumb)" -eq 0 ] || fail "TERM=dumb: control sequences"
+
 # --- names that begin like options ---------------------------------------------------------------------------------
 
 cp train.plan ./-plan
