@@ -62,6 +62,7 @@ expect "a drawing to a full disk" 1 "standard output cannot be written" sh -c "e
 # --- where it is not -----------------------------------------------------------------------------------------------
 
 taken='
+firn eval --confusion
 firn report --output
 firn plot --output
 firnc schedule --plot
