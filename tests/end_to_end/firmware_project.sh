@@ -226,7 +226,7 @@ refuse "weights that nobody reads" 2 "leave it out" mlp.plan $given --sample-wei
 refuse "more records than there are" 1 "has 40 records, and --records asks for 41" mlp.plan $given --records 41
 refuse "too few records" 1 "5 records leave 5 samples .* a batch has 8" mlp.plan $given --records 5
 for records in 0 -1 x 4294967296; do
-    refuse "--records $records" 2 "is not a number from 1" mlp.plan $given --records "$records"
+    refuse "--records $records" 2 "is not a number of records; write one from 1" mlp.plan $given --records "$records"
 done
 refuse "records alone" 2 "there is no --data" mlp.plan --records 5
 

@@ -63,7 +63,7 @@ refused() {
 [ "$(grep '^<' "$folder/got")" = '< const firn_plan_copy firn_plan_copier = firn_copy_plan;' ] || fail "the copy of a plan"
 "$BUILD/firnc" export "$folder/train" --c --parallel | diff - "$folder/parts.c" >"$folder/got" || true
 [ "$(grep '^<' "$folder/got")" = '< const bool firn_has_threads = true;' ] || fail "the threads of a port"
-for option in --copy-plan --threads; do
+for option in --copy-plan --parallel; do
     refused 2 "export: $option: only with --c" "$BUILD/firnc" export "$folder/train" --array $option
     refused 2 "export: $option: only with the parts of plans" "$BUILD/firnc" export "$PUB" --c $option
 done

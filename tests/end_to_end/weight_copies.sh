@@ -148,7 +148,7 @@ for target in cortex-m7 rv32; do
     grep -qF "${wanted#digest }" "$folder/out" || fail "$target: not $wanted"
 done
 
-expect "--weight-copies some" 2 "some is none of auto, always and never" "$FIRNC" compile $recipe --mode train \
+expect "--weight-copies some" 2 "some is not known; write auto, always or never" "$FIRNC" compile $recipe --mode train \
     --key "$folder/test.key.pem" -o "$folder/plan" --weight-copies some
 
 echo "$checked plans, $failures failures"

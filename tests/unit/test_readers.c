@@ -74,7 +74,7 @@ static void write_bytes(const void *head, size_t head_bytes, const void *bytes, 
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(head, 1, head_bytes, file), head_bytes);
-    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_true(count == 0 || fwrite(bytes, 1, count, file) == count);
     assert_int_equal(fclose(file), 0);
 }
 
