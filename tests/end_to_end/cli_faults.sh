@@ -602,6 +602,17 @@ wait $child || status=$?
 [ $status -eq 130 ] || fail "data by another name: exit $status"
 undisturbed "data by another name"
 
+# A step looks at one of the files. At its end a run looks at all of them.
+expect "a run of three steps" 0 "" train run.plan --quiet --steps 3 --checkpoint parted
+for changed in d.npy e.npy; do
+    cp x.npy d.npy
+    cp y.npy e.npy
+    cp parted continued
+    expect "$changed cut before the last step" 1 "^firn: $changed: was changed .* shorter (SOURCE); the run stopped after step 4" env \
+        LD_PRELOAD=./faults.so FAULT_READ=/continued FAULT_CUT=$changed "$FIRN" train run.plan --pub key.pub.pem --data d.npy \
+        --labels e.npy --threads 1 --quiet --checkpoint continued --resume --steps 1
+done
+
 "$FIRNC" compile recipe.yaml --mode eval --key key.key.pem -o eval.plan --set "trainer.validate.outputs=[logits]" >out
 results() {
     cp x.npy d.npy
