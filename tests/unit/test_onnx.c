@@ -675,6 +675,22 @@ TEST(dropouts_have_their_ratio) {
     assert_true(made->nodes[made->node_count - 1].reals[FIRN_DROPOUT_RATE] == 0.5F);
 }
 
+/* The mask of a dropout is known where nothing is dropped. Of others nobody may read it. */
+TEST(masks_of_dropouts_are_known_or_not_read) {
+    static const char *const texts[] = {"n: h y = Dropout(x)",
+                                        "wholes train [1]; number ratio 0; n: h y = Dropout(x ratio train)"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const firnc_graph *made = imported_text(texts[i]);
+        const firnc_onnx_port *y = &model_read.outputs[0];
+        assert_true(made != NULL && y->known != NULL && y->rank == 2 && y->dims[0] == 3 && y->dims[1] == 4);
+        for (size_t j = 0; j < 12; j++)
+            assert_true(y->known[j] == 1);
+    }
+    refused_text("wholes train [1]; n: h m = Dropout(x - train); o: y = Cast(m) to=1",
+                 "node n (Dropout): gives its mask, which Firn does not have; leave it out");
+    (void)imported_text("wholes train [1]; n: y m = Dropout(x - train)");
+}
+
 /* A ratio of 0 and a dropout that does not train drop nothing. */
 TEST(ratios_without_effect_and_wrong_ones) {
     static const struct {
