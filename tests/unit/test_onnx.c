@@ -267,6 +267,24 @@ TEST(the_signature_says_what_is_trained) {
     }
 }
 
+/* A copy of equal elements is a parameter of its own, because the exporter writes equal tensors as one; a copy of
+ * others is the same parameter. */
+TEST(copies_of_equal_elements_are_parameters) {
+    static const float tensors[][4] = {{0, 0, 0, 0}, {1, 1, 1, 1}, {0, 0, 0, 1}};
+    for (size_t i = 0; i < 3; i++) {
+        message_bytes graph = with_input("y"), bias = {.count = 0};
+        put_integer(&bias, 1, 4);
+        put_integer(&bias, 2, 1);
+        put_text(&bias, 8, "a.bias");
+        put_bytes(&bias, 9, tensors[i], sizeof tensors[i]);
+        put_message(&graph, INITIALIZER, &bias);
+        put_graph(&graph, "b.bias = Identity(a.bias); /a/Add: h = Add(x a.bias); /b/Add: y = Add(h b.bias)");
+        const firnc_graph *made = imported(&graph);
+        assert_int_equal(model_read.parameter_count, i < 2 ? 2 : 1);
+        (void)parameter_of(made, i < 2 ? "b.bias" : "a.bias");
+    }
+}
+
 /* nn.MultiheadAttention reads the parameters of a module within it, and has a weight with a name of its own. */
 TEST(names_within_a_module_stay) {
     message_bytes graph = with_input("y");
