@@ -48,7 +48,9 @@ static bool check_scaling(const firnc_job *job) {
         return firnc_job_fail(job, NULL, "precision.scaling: %u is no LossScaling of plan.fbs", (unsigned)p->scaling);
     if (p->scaling == FIRNC_SCALING_STATIC &&
         !(p->initial_loss_scale >= (float)FIRNC_LEAST_STATIC_SCALE && isfinite(p->initial_loss_scale)))
-        return firnc_job_fail(job, NULL, "precision.initial_loss_scale: a static factor is at least 2.93874e-39");
+        return firnc_job_fail(job, NULL,
+                              "precision.initial_loss_scale: %.9g is no static factor, which is at least 2.93874e-39",
+                              (double)p->initial_loss_scale);
     if (p->scaling != FIRNC_SCALING_DYNAMIC)
         return true;
     if (!(p->min_loss_scale >= FIRNC_LEAST_LOSS_SCALE && p->initial_loss_scale >= p->min_loss_scale &&
@@ -57,9 +59,11 @@ static bool check_scaling(const firnc_job *job) {
                               "precision: a dynamic loss scale begins between min_loss_scale, at least 2^-14, and "
                               "max_loss_scale; firnc_mixed_precision_complete fills them in");
     if (p->steps_per_increase == 0 || p->steps_per_increase > (uint64_t)FIRNC_STEPS_MAX)
-        return firnc_job_fail(job, NULL, "precision.steps_per_increase: is not from 1 to %.0f", FIRNC_STEPS_MAX);
+        return firnc_job_fail(job, NULL, "precision.steps_per_increase: %llu is not from 1 to %.0f",
+                              (unsigned long long)p->steps_per_increase, FIRNC_STEPS_MAX);
     return (p->overflow_tolerance >= 0 && p->overflow_tolerance <= 1) ||
-           firnc_job_fail(job, NULL, "precision.overflow_tolerance: is not a share from 0 to 1");
+           firnc_job_fail(job, NULL, "precision.overflow_tolerance: %.9g is not a share from 0 to 1",
+                          (double)p->overflow_tolerance);
 }
 
 static bool check_patterns(const firnc_job *job) {
@@ -231,7 +235,7 @@ static bool check_optimizer(const firnc_job *job) {
     if (!check_settings(job, "optimizer", &job->optimizer))
         return false;
     if (job->group_count > FIRNC_GROUPS_MAX)
-        return firnc_job_fail(job, NULL, "group_count: is above %d", FIRNC_GROUPS_MAX);
+        return firnc_job_fail(job, NULL, "group_count: %u is above %d", (unsigned)job->group_count, FIRNC_GROUPS_MAX);
     for (uint32_t i = 0; i < job->group_count; i++)
         if (!check_group(job, i))
             return false;
@@ -272,7 +276,8 @@ static bool check_schedules(const firnc_job *job) {
 
 static bool check_outputs(const firnc_job *job) {
     if (job->output_count > FIRNC_OUTPUTS_MAX)
-        return firnc_job_fail(job, NULL, "output_count: is above %d", FIRNC_OUTPUTS_MAX);
+        return firnc_job_fail(job, NULL, "output_count: %u is above %d", (unsigned)job->output_count,
+                              FIRNC_OUTPUTS_MAX);
     for (uint32_t i = 0; i < job->output_count; i++) {
         if (!firnc_is_name(job->outputs[i].name))
             return firnc_job_fail(job, &job->outputs[i].place,

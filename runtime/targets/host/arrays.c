@@ -184,7 +184,10 @@ static const char *mend_of_length(const firn_data_layout *layout, const firn_hos
         snprintf(text, size, "if the files are swapped, give this one by %s; else convert it, or change the recipe",
                  option);
     else
-        snprintf(text, size, "convert it, or change the recipe");
+        snprintf(text, size, "give such records, or change the recipe to their size and %s",
+                 stream == 0   ? "feature_type"
+                 : stream == 1 ? "label_type"
+                               : "weight_type");
     return text;
 }
 
