@@ -504,7 +504,7 @@ until [ $at -gt 0 ] && [ ! -e fired ]; do
     error=$((at % 2 == 0 ? 5 : 28)) # EIO, ENOSPC
     rm -rf fired swept swept.*
     status=0
-    LD_PRELOAD=./faults.so FAULT_AT=$at FAULT_ERROR=$error FAULT_FIRED=fired saving --steps 9 >out 2>err || status=$?
+    LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_AT=$at FAULT_ERROR=$error FAULT_FIRED=fired saving --steps 9 >out 2>err || status=$?
     cp err err.kept
     [ ! -e swept.tmp ] && [ ! -e swept.lock ] || fail "call $at: a temporary file is left"
     case $status in
@@ -616,7 +616,7 @@ done
 "$FIRNC" compile recipe.yaml --mode eval --key key.key.pem -o eval.plan --set "trainer.validate.outputs=[logits]" >out
 results() {
     cp x.npy d.npy
-    LD_PRELOAD=./faults.so FAULT_READ=/whole FAULT_CUT=d.npy "$FIRN" "$@" --pub key.pub.pem --data d.npy --labels y.npy \
+    LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_READ=/whole FAULT_CUT=d.npy "$FIRN" "$@" --pub key.pub.pem --data d.npy --labels y.npy \
         --checkpoint whole --threads 1 --quiet
 }
 for command in "eval eval.plan" "predict eval.plan -o rows.csv" "predict eval.plan -o rows.npy"; do
@@ -638,7 +638,7 @@ zeros("many_y.npy", "<i4", (1700000,), 4 * 1700000)
 end
 for form in csv jsonl; do
     expect "a label that cannot be read, $form" 1 "many_y.npy: cannot be read: Input/output error (SOURCE), so there is no result" env \
-        LD_PRELOAD=./faults.so FAULT_READ=/many_y FAULT_BYTES=4 "$FIRN" predict eval.plan --pub key.pub.pem --data many_x.npy \
+        LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_READ=/many_y FAULT_BYTES=4 "$FIRN" predict eval.plan --pub key.pub.pem --data many_x.npy \
         --labels many_y.npy --checkpoint whole --threads 1 --quiet --format $form -o rows
     [ ! -e rows ] && [ ! -e rows.tmp ] || fail "a label that cannot be read: half a file is left"
 done
@@ -647,11 +647,11 @@ rm many_x.npy many_y.npy
 # --- predictions and exports that are interrupted -------------------------------------------------------------------
 
 status=0
-LD_PRELOAD=./faults.so FAULT_SIGNAL=15 "$FIRN" predict eval.plan --pub key.pub.pem --data x.npy --labels y.npy --threads 1 \
+LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_SIGNAL=15 "$FIRN" predict eval.plan --pub key.pub.pem --data x.npy --labels y.npy --threads 1 \
     --checkpoint whole -o rows.csv >out 2>err || status=$?
 [ $status -eq 130 ] && grep -qx "interrupted; rows.csv was not written" err || fail "an interrupted prediction: exit $status"
 status=0
-LD_PRELOAD=./faults.so FAULT_SIGNAL=9 "$FIRN" export whole -o parameters >out 2>err || status=$?
+LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_SIGNAL=9 "$FIRN" export whole -o parameters >out 2>err || status=$?
 [ $status -eq 137 ] && [ -e parameters.tmp ] || fail "an export that is killed: exit $status"
 status=0
 LD_PRELOAD=./faults.so FAULT_SIGNAL=15 "$FIRN" export whole -o parameters >out 2>err || status=$?

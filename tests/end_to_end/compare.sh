@@ -134,7 +134,7 @@ int rename(const char *from, const char *to) {
 end
 ${CC:-cc} -std=c11 -O1 -shared -fPIC "$folder/renames.c" -o "$folder/renames.so" -ldl
 status=0
-LD_PRELOAD=$folder/renames.so "$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 2 --types bfloat16 --pol 0 \
+LD_PRELOAD="$folder/renames.so ${LD_PRELOAD:-}" "$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 2 --types bfloat16 --pol 0 \
     -o "$folder/unwritten" >"$folder/out" 2>"$folder/err" || status=$?
 [ $status -eq 1 ] && grep -q 'compare.csv: cannot be written: No space left on device; make room' "$folder/err" &&
     grep -q 'unwritten: note: the trials are done, and what they have left is kept there' "$folder/err" &&

@@ -262,7 +262,7 @@ for of in x arrays; do
         entry=$((entry + 1))
         rm -f "$folder/fired"
         status=0
-        LD_PRELOAD=$folder/entries.so FAULT_ENTRY=$entry FAULT_FIRED=$folder/fired "$FIRN" data "$folder/$of" >"$folder/out" \
+        LD_PRELOAD="$folder/entries.so ${LD_PRELOAD:-}" FAULT_ENTRY=$entry FAULT_FIRED=$folder/fired "$FIRN" data "$folder/$of" >"$folder/out" \
             2>"$folder/err" || status=$?
         case $status in
         0) cmp -s "$folder/out" "$folder/whole" || fail "$of, entry $entry: fewer files" ;;

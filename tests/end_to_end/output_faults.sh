@@ -225,7 +225,7 @@ swept() {
         prepare
         rm -f fired
         status=0
-        LD_PRELOAD=./faults.so FAULT_AT=$at FAULT_ERROR=$error FAULT_FIRED=fired $command >out 2>err || status=$?
+        LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_AT=$at FAULT_ERROR=$error FAULT_FIRED=fired $command >out 2>err || status=$?
         what="$command, error $error of call $at"
         holds_only "$what"
         state "$what"
@@ -253,7 +253,7 @@ killed() {
         prepare
         rm -f fired
         status=0
-        LD_PRELOAD=./faults.so FAULT_AT=$at FAULT_ERROR=0 FAULT_FIRED=fired $command >out 2>err || status=$?
+        LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_AT=$at FAULT_ERROR=0 FAULT_FIRED=fired $command >out 2>err || status=$?
         what="$command, killed at call $at"
         [ $status -eq 137 ] || [ ! -e fired ] || fail "$what: exit $status"
         holds_only "$what" killed
@@ -439,7 +439,7 @@ keeps() {
             begin "$1"
             rm -f fired
             status=0
-            LD_PRELOAD=./faults.so FAULT_AT=$at FAULT_ERROR=$kind FAULT_FIRED=fired "$1" >out 2>err || status=$?
+            LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_AT=$at FAULT_ERROR=$kind FAULT_FIRED=fired "$1" >out 2>err || status=$?
             what="$1, error $kind of call $at"
             case $kind:$status in
             *:0 | 0:137) ;;

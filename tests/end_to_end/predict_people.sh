@@ -293,7 +293,7 @@ int open64(const char *path, int flags, int mode) {
 end
 ${CC:-cc} -O1 -shared -fPIC "$folder/put.c" -o "$folder/put.so" -ldl
 put() {
-    LD_PRELOAD=$folder/put.so FAULT_CHECKPOINT=$folder/ckpt FAULT_LATER=$folder/ckpt.later predict "$@"
+    LD_PRELOAD="$folder/put.so ${LD_PRELOAD:-}" FAULT_CHECKPOINT=$folder/ckpt FAULT_LATER=$folder/ckpt.later predict "$@"
 }
 expect "a checkpoint that is replaced" 0 "" put logits --name logits -o "$folder/put.npy"
 cmp -s "$folder/plain.npy" "$folder/put.npy" || fail "the last rows are of another checkpoint"
@@ -335,7 +335,7 @@ end
 ${CC:-cc} -O1 -shared -fPIC "$folder/memory.c" -o "$folder/memory.so" -ldl
 # starved COMMAND...: with little memory
 starved() {
-    LD_PRELOAD=$folder/memory.so "$@"
+    LD_PRELOAD="$folder/memory.so ${LD_PRELOAD:-}" "$@"
 }
 for fault in FAULT_NONE FAULT_CLOSE; do
     export $fault=1

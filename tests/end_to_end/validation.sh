@@ -254,7 +254,7 @@ for plan in steps share initial; do
     same "$plan.plan is another run" hash wanted.hash
 done
 saves() {
-    LD_PRELOAD=./kill.so FAULT_AT=$1 FAULT_SIGNAL=9 "$FIRN" train "$2" --pub key.pub.pem $RECORDS --threads 1 --quiet \
+    LD_PRELOAD="./kill.so ${LD_PRELOAD:-}" FAULT_AT=$1 FAULT_SIGNAL=9 "$FIRN" train "$2" --pub key.pub.pem $RECORDS --threads 1 --quiet \
         --checkpoint first --log first.jsonl >out 2>err || true
 }
 saves 60 train.plan

@@ -377,7 +377,7 @@ ${CC:-cc} -std=c11 -O1 -shared -fPIC faults.c -o faults.so -ldl
 failing() {
     from=$1 to=$2
     shift 2
-    LD_PRELOAD=./faults.so FAULT_NAME=best FAULT_FROM=$from FAULT_TO=$to "$FIRN" train train.plan --pub key.pub.pem $RECORDS \
+    LD_PRELOAD="./faults.so ${LD_PRELOAD:-}" FAULT_NAME=best FAULT_FROM=$from FAULT_TO=$to "$FIRN" train train.plan --pub key.pub.pem $RECORDS \
         --threads 1 --quiet --eval loss.plan --eval-every 5 --keep-best best --log log --checkpoint check --checkpoint-every 5 "$@"
 }
 rm -f best log check
