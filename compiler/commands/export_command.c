@@ -42,8 +42,7 @@ static const firn_option options[] = {
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FOLDER,
      .place = offsetof(request, folder)},
-    {.name = "--core",
-     .old = "--target",
+    {.name = "--target",
      .value = "CORE",
      .text = "with --firmware: the core, such as cortex-m4f or rv32; another name lists them",
      .kind = FIRN_OPTION_TEXT,
@@ -139,7 +138,7 @@ static const char *asked(const request *r) {
 static const char *asked_of_firmware(const request *r) {
     const struct {
         const char *name, *value;
-    } options_of_firmware[] = {{"--core", r->target},
+    } options_of_firmware[] = {{"--target", r->target},
                                {"--pub", r->key},
                                {"--data", r->data},
                                {"--labels", r->labels},
@@ -152,7 +151,7 @@ static const char *asked_of_firmware(const request *r) {
 
 static int check_firmware(const request *r) {
     if (r->target == NULL)
-        return firnc_usage("export", "--firmware: the core is missing; add --core, such as --core cortex-m4f");
+        return firnc_usage("export", "--firmware: the core is missing; add --target, such as --target cortex-m4f");
     if (r->key == NULL)
         return firnc_usage("export", "--firmware: the key is missing; add --pub PUB");
     if (r->others.count > 1)
@@ -255,9 +254,9 @@ const firnc_command firnc_command_export = {
               .summary = "write what a firmware is built and flashed with",
               .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [--parallel] [-o FILE]", "PLAN --array [-o FILE]",
                         "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE",
-                        "PLAN --firmware DIR --core CORE --pub PUB [--with PLAN] [--data FILE]"},
+                        "PLAN --firmware DIR --target CORE --pub PUB [--with PLAN] [--data FILE]"},
               .text = "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key",
-              .examples = {{"firnc export flowers/train.plan --firmware board --core cortex-m4f --pub me.pub.pem "
+              .examples = {{"firnc export flowers/train.plan --firmware board --target cortex-m4f --pub me.pub.pem "
                             "--data flowers.npy --labels species.npy",
                             "write a project that builds and runs on an emulated board: make -C board run"},
                            {"firnc export flowers/train.plan --with flowers/eval.plan --c -o parts.c",

@@ -55,7 +55,7 @@ static int check_memory(const firnc_device *device, const firnc_board *board) {
     const uint64_t both = train + eval;
     return refuse(&device->train,
                   firnc_format("the board of %s has %llu bytes in its region %s, and the blocks of %s take %llu; make "
-                               "the model or its batch smaller, or give another --core",
+                               "the model or its batch smaller, or give another --target",
                                board->target, (unsigned long long)board->blocks.bytes, board->blocks.name,
                                device->eval.name != NULL ? "both plans" : "the plan", (unsigned long long)both));
 }

@@ -299,7 +299,7 @@ static int read_inputs(project *p) {
     if (!firnc_archive_open(&p->archive))
         return FIRNC_EXIT_WRONG;
     if (!firnc_board_find(&p->archive, wanted->target, &p->board))
-        return firnc_usage("export", "--core: %s is not known; give one of %s", wanted->target,
+        return firnc_usage("export", "--target: %s is not known; give one of %s", wanted->target,
                            firnc_board_targets(&p->archive));
     if (!firnc_folder_is_free(wanted->folder) || !firnc_public_key_read(wanted->key, p->key))
         return FIRNC_EXIT_WRONG;

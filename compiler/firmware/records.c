@@ -164,7 +164,7 @@ static int check_room(const firnc_device *device, const firnc_board *board, cons
     const uint64_t most = each != 0 ? room / each : 0;
     if (count <= most)
         return FIRNC_EXIT_OK;
-    const char *mend = "make the batch smaller, or give another --core";
+    const char *mend = "make the batch smaller, or give another --target";
     if (name != NULL && most != 0)
         mend = firnc_format("give --records %llu or fewer", (unsigned long long)most);
     firnc_say(
@@ -182,7 +182,7 @@ static int check_plans(const firnc_device *device, const firnc_board *board) {
     const uint64_t bytes = device->train.image.count + device->eval.image.count;
     firnc_say(
         "firnc: %s: refused: the board of %s has %llu bytes in its region %s, and %s %llu; make the model smaller, or "
-        "give another --core",
+        "give another --target",
         device->train.name, board->target, (unsigned long long)board->plan.bytes, board->plan.name,
         device->eval.name != NULL ? "both plans take" : "the plan takes", (unsigned long long)bytes);
     return FIRNC_EXIT_REFUSED;

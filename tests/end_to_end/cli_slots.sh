@@ -94,7 +94,7 @@ expect "a torn slot" 3 "CHECKPOINT_DAMAGED" "$FIRN" digest "$folder/damaged" --s
 for slot in 0 1; do
     expect "slot $slot of a record" 2 "one: is one record, .* leave out --slot" "$FIRN" digest "$folder/one" --slot $slot
 done
-expect "a third slot" 2 "write 0 or 1" "$FIRN" digest "$folder/both" --slot 2
+expect "a third slot" 2 "write one from 0 to 1" "$FIRN" digest "$folder/both" --slot 2
 expect "two slots of another device" 3 "AUTHENTICATION" "$FIRN" digest "$folder/both" --device-key "$folder/other"
 
 # The newer record damaged, or written without the key: the older one.

@@ -249,7 +249,7 @@ gzip -k "$folder/small.npz"
 expect "an archive in gzip" 1 "small.npz.gz: is not an array, but zip (also .npz, .pt, .docx); .*: unpack it first" npz small.npz.gz
 expect "a name in it" 1 "small.npz.gz: is packed with gzip, and --member names an array of a .npz file; if it is one, unpack it first" \
     npz small.npz.gz --member x
-expect "names of four" 2 "--member a,b,c,d: names more than three arrays" npz both.npz --member a,b,c,d
+expect "names of four" 2 "--member: a,b,c,d names more than three arrays" npz both.npz --member a,b,c,d
 expect "a name without a file" 2 "names an array by --member, and no file by --sample-weights" npz both.npz --member a,b,c
 expect "an archive of bzip2" 1 "bzip2.npz: is a zip file that is packed in another way than deflate; save it again" npz bzip2.npz
 expect "an archive with a password" 1 "secret.npz: is a zip file that is encrypted" npz secret.npz

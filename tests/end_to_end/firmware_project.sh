@@ -74,7 +74,7 @@ on_board() {
     evaluates=no
     case " $* " in *" --with "*) evaluates=yes ;; esac
     cd "$folder"
-    expect "$model on $target: export" 0 "" "$firnc" export "$model.plan" --firmware project --core "$target" --pub my.pub.pem "$@"
+    expect "$model on $target: export" 0 "" "$firnc" export "$model.plan" --firmware project --target "$target" --pub my.pub.pem "$@"
     ! grep -rqF -e "$root" -e "$folder" project || fail "$model on $target: a file names the place where it was made"
     # Of the second model on, most files are those of the first: ccache has them, where it is installed.
     prefix=$(sed -n 's/^CROSS := //p' project/Makefile)
@@ -119,7 +119,7 @@ on_board pushed cortex-m33 3 --data mlp.data.npy --labels mlp.labels.npy --recor
 if takes_next; then
     cd "$folder"
     rm -rf project
-    expect "export" 0 "" "$firnc" export mlp.plan --firmware project/ --core rv32imac --pub my.pub.pem --data mlp.data.npy --labels mlp.labels.npy
+    expect "export" 0 "" "$firnc" export mlp.plan --firmware project/ --target rv32imac --pub my.pub.pem --data mlp.data.npy --labels mlp.labels.npy
     expect "cmake" 0 "" cmake -S project -B by-cmake -DSTEPS=4 -DOPTIMIZE=-O1
     expect "cmake --build" 0 "" cmake --build by-cmake --target run
     cp out printed
@@ -134,7 +134,7 @@ for recipe in compiler/recipes/small_*.yaml compiler/recipes/device_mlp.yaml com
     takes_next || continue
     compile some.plan "$recipe" train
     rm -rf "$folder/project"
-    expect "$recipe" 0 "" "$FIRNC" export "$folder/some.plan" --firmware "$folder/project" --core cortex-m4f --pub "$folder/my.pub.pem"
+    expect "$recipe" 0 "" "$FIRNC" export "$folder/some.plan" --firmware "$folder/project" --target cortex-m4f --pub "$folder/my.pub.pem"
     sed -n 's|^    firn/\(.*\)\.c.*|\1|p' "$folder/project/Makefile" | grep -v '^mbedtls/\|^runtime/targets/' >"$folder/sources"
     sed "s|.*|$BUILD/objects/&.o|" "$folder/sources" | xargs nm -g | sed 's/firn_kernel_find_plain/firn_kernel_find/' >"$folder/names"
     awk 'NF > 1 && $(NF - 1) == "U" { used[$NF] } NF == 3 { defined[$NF] } END { for (name in used) if (name ~ /^firn_/ && !(name in defined)) print name }' \
@@ -159,38 +159,38 @@ refuse() {
     title=$1 wanted=$2 pattern=$3 given_plan=$4
     shift 4
     rm -rf "$folder/new"
-    expect "$title" "$wanted" "$pattern" "$FIRNC" export "$folder/$given_plan" --firmware "$folder/new" --core cortex-m4f --pub "$folder/my.pub.pem" "$@"
+    expect "$title" "$wanted" "$pattern" "$FIRNC" export "$folder/$given_plan" --firmware "$folder/new" --target cortex-m4f --pub "$folder/my.pub.pem" "$@"
     [ -z "$(find "$folder" -maxdepth 1 -name 'new*')" ] || fail "$title: something was made"
 }
 fixed="--firmware $folder/x --pub $folder/my.pub.pem"
 given="--data $folder/mlp.data.npy --labels $folder/mlp.labels.npy"
 plan=$folder/mlp.plan
 # Options are split into words on purpose.
-expect "unknown target" 2 "pdp11 is not known; give one of cortex-m0plus .*rv32imac" "$FIRNC" export "$plan" $fixed --core pdp11
-expect "half a target" 2 "is not known" "$FIRNC" export "$plan" $fixed --core cortex
-expect "no target" 2 "add --core" "$FIRNC" export "$plan" $fixed
-expect "no key" 2 "add --pub" "$FIRNC" export "$plan" --firmware "$folder/x" --core rv32
-expect "with -o" 2 "leave it out" "$FIRNC" export "$plan" $fixed --core rv32 -o "$folder/x"
-expect "two forms" 2 "add one of the five" "$FIRNC" export "$plan" $fixed --core rv32 --c
-expect "target without the form" 2 "only with --firmware" "$FIRNC" export "$plan" --c --core rv32
-expect "an address" 2 "only with --hex" "$FIRNC" export "$plan" $fixed --core rv32 --address 64
+expect "unknown target" 2 "pdp11 is not known; give one of cortex-m0plus .*rv32imac" "$FIRNC" export "$plan" $fixed --target pdp11
+expect "half a target" 2 "is not known" "$FIRNC" export "$plan" $fixed --target cortex
+expect "no target" 2 "add --target" "$FIRNC" export "$plan" $fixed
+expect "no key" 2 "add --pub" "$FIRNC" export "$plan" --firmware "$folder/x" --target rv32
+expect "with -o" 2 "leave it out" "$FIRNC" export "$plan" $fixed --target rv32 -o "$folder/x"
+expect "two forms" 2 "add one of the five" "$FIRNC" export "$plan" $fixed --target rv32 --c
+expect "target without the form" 2 "only with --firmware" "$FIRNC" export "$plan" --c --target rv32
+expect "an address" 2 "only with --hex" "$FIRNC" export "$plan" $fixed --target rv32 --address 64
 for place in full mlp.plan; do
     before=$(find "$folder/$place" | sort)
-    expect "folder $place" 1 "give the name of a new folder" "$FIRNC" export "$plan" --firmware "$folder/$place" --core rv32 --pub "$folder/my.pub.pem"
+    expect "folder $place" 1 "give the name of a new folder" "$FIRNC" export "$plan" --firmware "$folder/$place" --target rv32 --pub "$folder/my.pub.pem"
     [ "$(find "$folder/$place" | sort)" = "$before" ] || fail "$place was changed"
 done
-expect "an empty folder" 0 "" "$FIRNC" export "$plan" --firmware "$folder/empty" --core rv32 --pub "$folder/my.pub.pem"
+expect "an empty folder" 0 "" "$FIRNC" export "$plan" --firmware "$folder/empty" --target rv32 --pub "$folder/my.pub.pem"
 [ -e "$folder/empty/Makefile" ] || fail "an empty folder stays empty"
 mkdir "$folder/here" && ln -s nowhere "$folder/link"
 for place in "$folder/here/." "$folder/link" /; do
-    expect "folder $place" 1 "give the name of a new folder" "$FIRNC" export "$plan" --firmware "$place" --core rv32 --pub "$folder/my.pub.pem"
+    expect "folder $place" 1 "give the name of a new folder" "$FIRNC" export "$plan" --firmware "$place" --target rv32 --pub "$folder/my.pub.pem"
 done
-expect "folder of a folder that is not there" 1 "check that its folder exists" "$FIRNC" export "$plan" --firmware "$folder/no/x" --core rv32 \
+expect "folder of a folder that is not there" 1 "check that its folder exists" "$FIRNC" export "$plan" --firmware "$folder/no/x" --target rv32 \
     --pub "$folder/my.pub.pem"
 [ ! -e "$folder/x" ] || fail "a refused export left a folder"
 
-expect "secret key" 1 "holds a private key" "$FIRNC" export "$plan" --firmware "$folder/x" --core rv32 --pub "$folder/my.key.pem"
-expect "another key" 3 "WRONG_KEY" "$FIRNC" export "$plan" --firmware "$folder/x" --core rv32 --pub "$folder/other.pub.pem"
+expect "secret key" 1 "holds a private key" "$FIRNC" export "$plan" --firmware "$folder/x" --target rv32 --pub "$folder/my.key.pem"
+expect "another key" 3 "WRONG_KEY" "$FIRNC" export "$plan" --firmware "$folder/x" --target rv32 --pub "$folder/other.pub.pem"
 "$FIRNC" compile runtime/targets/size.yaml --mode train --unsigned --pub "$folder/my.pub.pem" -o "$folder/unsigned" >"$folder/log"
 head -c 3000 "$plan" >"$folder/cut"
 refuse "unsigned" 3 "not signed" unsigned
@@ -235,7 +235,7 @@ head -c 5000000 /dev/zero >"$folder/long"
 refuse "records for more than the flash" 1 "5000000 records of 1 bytes .* region plan .* has 4194304 bytes, of which [0-9]* are left .* --records [0-9]* or fewer" \
     gpt2.plan --data "$folder/long"
 most=$(sed 's/.*--records \([0-9]*\) or fewer/\1/' "$folder/err")
-expect "as many as fit" 0 "" "$FIRNC" export "$folder/gpt2.plan" --firmware "$folder/most" --core cortex-m4f --pub "$folder/my.pub.pem" \
+expect "as many as fit" 0 "" "$FIRNC" export "$folder/gpt2.plan" --firmware "$folder/most" --target cortex-m4f --pub "$folder/my.pub.pem" \
     --data "$folder/long" --records "$most"
 compile wide.plan runtime/targets/size.yaml train --set 'trainer.init.model.hidden_sizes=[1000, 1000]'
 "$FIRN" train "$folder/wide.plan" --pub "$folder/my.pub.pem" --data "$folder/mlp.data.npy" $labels --steps 1 --quiet \
@@ -251,7 +251,7 @@ refuse "DS-CNN as it is" 3 "board of cortex-m4f has 12582912 bytes in its region
 (
     trap '' XFSZ
     ulimit -f 100
-    "$FIRNC" export "$plan" --firmware "$folder/stopped" --core rv32 --pub "$folder/my.pub.pem" >"$folder/out" 2>"$folder/err"
+    "$FIRNC" export "$plan" --firmware "$folder/stopped" --target rv32 --pub "$folder/my.pub.pem" >"$folder/out" 2>"$folder/err"
 ) && fail "a file that cannot be written went through"
 [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q 'raise the limit' "$folder/err" || fail "full: not one line with a mend"
 [ -z "$(find "$folder" -maxdepth 1 -name 'stopped*')" ] || fail "an export that failed left something"
@@ -259,7 +259,7 @@ files=$(find "$folder/empty" -type f | wc -l)
 for signal in KILL TERM; do
     for wait in 0 0.02 0.05 0.1; do
         rm -rf "$folder/killed"*
-        "$FIRNC" export "$plan" --firmware "$folder/killed" --core rv32 --pub "$folder/my.pub.pem" >"$folder/out" 2>"$folder/err" &
+        "$FIRNC" export "$plan" --firmware "$folder/killed" --target rv32 --pub "$folder/my.pub.pem" >"$folder/out" 2>"$folder/err" &
         sleep $wait
         kill -$signal $! 2>/dev/null || true
         wait $! 2>/dev/null || true

@@ -147,7 +147,9 @@ groff -man -ww -Tutf8 "$folder/pages" >"$folder/out" 2>"$folder/err" || fail "gr
 
 # What other readers of manual pages and other shells say. A page has no date, so that a build can be repeated.
 if has mandoc; then
-    mandoc -Tlint "$folder/page" "$folder/page-of-train" "$folder/page-of-compile" 2>&1 | grep -v 'missing date' >"$folder/out" && fail "mandoc warns of a page"
+    # It takes what follows the last dot of a path as the section.
+    for page in page page-of-train page-of-compile; do cp "$folder/$page" "$folder/$page.1"; done
+    mandoc -Tlint "$folder/page.1" "$folder/page-of-train.1" "$folder/page-of-compile.1" 2>&1 | grep -v 'missing date' >"$folder/out" && fail "mandoc warns of a page"
 fi
 if has man; then
     man --warnings -l -Tutf8 "$folder/page" 2>&1 >/dev/null | grep -v '^$' >"$folder/out" && fail "man warns of a page"
