@@ -1,6 +1,7 @@
 /* See support_onnx.h. */
 #include "tests/unit/support_onnx.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ enum {
     ATTRIBUTE_NAME = 1,
     ATTRIBUTE_FLOAT = 2,
     ATTRIBUTE_INTEGER = 3,
+    ATTRIBUTE_TEXT = 4,
     ATTRIBUTE_GRAPH = 6,
     ATTRIBUTE_INTEGERS = 8,
     ATTRIBUTE_TYPE = 20,
@@ -40,7 +42,7 @@ enum {
 };
 
 /* Values of an attribute's type, and of a tensor's. */
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_GRAPH = 5, TYPE_INTS = 7 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_GRAPH = 5, TYPE_INTS = 7 };
 enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7, ELEMENT_BOOL = 9 };
 
 /* What the low bits of a field's tag say of its value. */
@@ -117,6 +119,14 @@ void put_real_attribute(message_bytes *node, const char *name, float value) {
     put_message(node, NODE_ATTRIBUTE, &attribute);
 }
 
+static void put_text_attribute(message_bytes *node, const char *name, const char *text, size_t count) {
+    message_bytes attribute = {.count = 0};
+    put_text(&attribute, ATTRIBUTE_NAME, name);
+    put_bytes(&attribute, ATTRIBUTE_TEXT, text, count);
+    put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_STRING);
+    put_message(node, NODE_ATTRIBUTE, &attribute);
+}
+
 static void put_list_attribute(message_bytes *node, const char *name, size_t count, const int64_t *values) {
     message_bytes attribute = {.count = 0};
     put_text(&attribute, ATTRIBUTE_NAME, name);
@@ -160,7 +170,7 @@ void put_value(message_bytes *graph, uint32_t field, const char *name, int64_t t
 /* Floats that count from 1, each a quarter. */
 static void put_tensor(message_bytes *graph, const char *name, uint8_t rank, const int64_t *dims) {
     message_bytes tensor = {.count = 0};
-    float values[64];
+    float values[128];
     size_t count = 1;
     for (uint8_t i = 0; i < rank; i++) {
         put_integer(&tensor, TENSOR_DIMS, dims[i]);
@@ -253,6 +263,8 @@ static void put_attributes(message_bytes *node, char *text) {
             put_branch(node, name, &graph);
         } else if (*value == '[') {
             put_list_attribute(node, name, read_list(value, numbers), numbers);
+        } else if (isalpha((unsigned char)*value)) {
+            put_text_attribute(node, name, value, (size_t)(text - value));
         } else if (memchr(value, '.', (size_t)(text - value)) != NULL) {
             put_real_attribute(node, name, strtof(value, NULL));
         } else {

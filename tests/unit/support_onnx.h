@@ -44,7 +44,7 @@ void put_number(message_bytes *graph, const char *name, float number);
  *     tensor a.weight [5 4]                      its extents; the floats count from 1, each a quarter
  *     wholes axes [0 1]; number half 0.5         put_wholes and put_number; wholes i [1 2] [0 1] has extents, too
  *     /a/Gemm: h = Gemm(x a.weight) transB=1     a node with its name, or without; a b = Op(c d) has several outputs;
- *                                                attributes are whole numbers, reals with a point,
+ *                                                attributes are whole numbers, reals with a point, words,
  *                                                lists in [] or graphs in {}; 1*3 in a list is 1 1 1 */
 void put_graph(message_bytes *graph, const char *text);
 

@@ -801,6 +801,178 @@ TEST(wrong_graphs_are_refused) {
     refused_text("n: y = Reshape(x x)", "depend on the data");
 }
 
+/* What each op says of operands and attributes that it cannot have. x is [batch,4] where a row has no input of its own;
+ * "image" stands for [batch,4,5,6] in its place, "signal" for [batch,5,4]. */
+TEST(operands_that_do_not_fit_are_refused) {
+    static const struct {
+        const char *text, *words;
+    } rows[] = {
+        /* axes and extents */
+        {"n: y = Softmax(x) axis=2", "has the axis 2, and its operand has 2"},
+        {"n: y = Softmax(x) axis=-3", "has the axis -3, and its operand has 2"},
+        {"wholes s [5 -1]; n: y = Reshape(x s)", "cannot give 12 elements the extent"},
+        {"wholes s [3 5]; n: y = Reshape(x s)", "cannot give 12 elements the extent 5"},
+        {"wholes a [1]; n: y = Squeeze(x a)", "drops an axis of 4 elements"},
+        {"wholes a [0 0]; n: y = Unsqueeze(x a)", "names an axis twice"},
+        {"n: y = Transpose(x) perm=[1 0 2]", "orders 3 axes, and its operand has 2"},
+        {"wholes a [0]; wholes b [2]; wholes s [0]; n: y = Slice(x a b a s)", "has a step of 0"},
+        {"wholes a [0 0 0]; wholes b [1 1 1]; n: y = Slice(x a b)", "has lists of different lengths, or for more axes"},
+        {"wholes e [2 3]; n: y = Expand(x e)", "cannot repeat its operand to these extents"},
+        {"wholes e [1 1 1 1 1 1 1 3 4]; n: y = Expand(x e)", "makes more than 8 dimensions"},
+        {"wholes r [1 1 1]; n: y = Tile(x r)", "has 3 repeats for 2 axes"},
+        {"wholes r [1 -1]; n: y = Tile(x r)", "repeats an axis -1 times"},
+        {"wholes p [0 1 0]; n: y = Pad(x p)", "has 3 pads for 2 axes"},
+        {"wholes p [0 1 0 0]; n: y = Pad(x p) mode=mirror",
+         "has mode mirror; constant, edge, reflect and wrap are known"},
+        {"wholes p [0 1 0 0]; r: v = ReduceSum(x) keepdims=0; n: y = Pad(x p v)", "its value depends on the data"},
+        {"wholes s [1 1]; n: y z = Split(x s) axis=1", "has sizes that are not one for each output"},
+        {"tensor c [3 3]; n: y = Concat(x c) axis=0", "do"},
+        {"tensor c [3]; n: y = Concat(x c) axis=0", "joins operands of 2 and 1 dimensions"},
+        {"wholes i [9]; n: y = Gather(x i) axis=1", "takes element 9 of 4"},
+        {"r: i = ReduceSum(x); n: y = Tile(x i)", "depend"},
+        /* products */
+        {"tensor w [5 2]; n: y = MatMul(x w)", "multiplies rows of 4 elements with columns of 5"},
+        {"tensor w [2 4 2]; tensor v [3 4 4]; m: h = MatMul(v w); n: y = Add(x h)", "do"},
+        {"tensor w [5 2]; n: y = Gemm(x w)", "multiplies rows of 4 elements with columns of 5"},
+        {"tensor w [4]; n: y = Gemm(x w)", "takes matrices"},
+        {"tensor w [4 1]; tensor c [3 2]; n: y = Gemm(x w c)",
+         "adds an operand that is larger than the product of 3 rows of 1"},
+        {"tensor w [5 2]; n: y = Einsum(x w) equation=ij,jk->ik", "has operands of 4 and 5 elements for one label"},
+        {"n: y = Einsum(x) equation=ij->k", "has a label in its output that no operand has"},
+        {"n: y = Einsum(x) equation=ii->i", "takes a diagonal of 3 by 4 elements"},
+        {"n: y = Einsum(x) equation=ijk->i", "its equation ijk->i does not fit its operands"},
+        /* elements */
+        {"n: y = Gelu(x) approximate=erf", "has approximate erf; none and tanh are known"},
+        {"n: y = Celu(x) alpha=0.0", "has alpha 0, by which it divides"},
+        {"tensor d [4]; n: y = Mod(x d)", "divides real numbers without fmod"},
+        {"n: y = Cast(x) to=8", "to "},
+        {"n: y = Sum()", "has 0 inputs, and takes"},
+        {"n: y = Relu(x x)", "has 2 inputs, and takes 1 to 1"},
+        {"n: y = Add(- x)", "lacks its input 0"},
+        {"r: t = ReduceSum(x) keepdims=0; n: y z = Dropout(x - t)", "depends on the data"},
+        {"wholes i [1 2]; n: y = BitShift(i i) direction=UP", "has the direction UP; LEFT and RIGHT are known"},
+        /* sums */
+        {"r: k = ReduceSum(x) keepdims=0; n: y = CumSum(x k)", "its axis depends on the data"},
+        {"wholes k [5]; n: y z = TopK(x k)", "takes 5 of 4 elements"},
+        {"r: k = ReduceSum(x) keepdims=0; n: y z = TopK(x k)", "its k depends on the data"},
+        /* normalisation */
+        {"tensor s [4]; r: q = ReduceSum(x) keepdims=0; n: y = BatchNormalization(q s s s s)",
+         "takes channels, and its operand has 0 dimensions"},
+        {"tensor s [3]; n: y = BatchNormalization(x s s s s)", "takes 4 numbers for its channels"},
+        {"tensor s [4]; tensor m [4]; tensor v [4]; n: y = BatchNormalization(x s s m v) momentum=1.5 training_mode=1",
+         "has momentum 1.5, which is from 0 to 1"},
+        {"image; tensor g [2]; tensor b [2]; n: y = GroupNormalization(x g b) num_groups=3",
+         "has 3 groups for 4 channels"},
+        {"n: y = LRN(x) size=0", "takes images and a size from 1 to 65535"},
+        {"tensor g [1]; n: y = InstanceNormalization(g g g)", "takes images, and its operand has 1 dimensions"},
+        /* images */
+        {"image; tensor w [2 4 2 2]; n: y = Conv(x w) strides=[1 1 1]", "its strides has 3 numbers for 2 dimensions"},
+        {"image; tensor w [2 4 2 2]; n: y = Conv(x w) strides=[1 -1]", "its strides has -1, and 0 to 65535 are known"},
+        {"image; tensor w [2 4 2 2]; n: y = Conv(x w) strides=[1 65536]",
+         "its strides has 65536, and 0 to 65535 are known"},
+        {"image; tensor w [2 4 2 2]; n: y = Conv(x w) strides=[1 0]", "has a kernel, stride or dilation of 0"},
+        {"image; tensor w [2 4 2 2]; n: y = Conv(x w) auto_pad=SAME",
+         "has auto_pad SAME; NOTSET, VALID, SAME_UPPER and"},
+        {"image; tensor w [2 4 2 2]; n: y = Conv(x w) pads=[0 0 0]", "has 3 pads for 2 dimensions"},
+        {"image; tensor w [2 4 6 2]; n: y = Conv(x w)",
+         "has a window of 6 elements for an image of 5 with its padding"},
+        {"image; tensor w [2 4 2]; n: y = Conv(x w)", "has a weight of 3 dimensions for an image of 4"},
+        {"image; tensor w [2 4 2 2]; n: y = Conv(x w) kernel_shape=[2 3]", "has another kernel_shape than its weight"},
+        {"image; tensor w [2 2 2 2]; n: y = Conv(x w) group=0", "has 0 groups"},
+        {"n: y = Conv(x x)", "takes images of one to three dimensions, and its operand has 2 in all"},
+        {"image; n: y = MaxPool(x)", "has no kernel_shape"},
+        {"n: y = GlobalAveragePool(x)", "takes images, and its operand has 2 dimensions"},
+        {"image; tensor w [4 2 2 2]; n: y = ConvTranspose(x w) group=3", "has 3 groups for 4 channels"},
+        {"image; tensor w [4 2 2 2]; n: y = ConvTranspose(x w) strides=[0 1]", "has a stride or dilation of 0"},
+        {"image; tensor w [4 2 2 2]; n: y = ConvTranspose(x w) output_shape=[0 9]", "has an output_shape of 0"},
+        {"image; tensor w [4 2 2 2]; n: y = ConvTranspose(x w) output_shape=[6 7 8]",
+         "has an output_shape or pads for another number of dimensions"},
+        {"image; tensor w [4 2 2 2]; n: y = ConvTranspose(x w) auto_pad=SAME", "has auto_pad SAME; NOTSET, VALID"},
+        {"image; tensor w [4 2 1 1]; n: y = ConvTranspose(x w) pads=[3 0 2 0]", "has pads that leave nothing"},
+        {"image; n: y = DepthToSpace(x) blocksize=2 mode=RCD", "has mode RCD; DCR and CRD are known"},
+        {"image; n: y = SpaceToDepth(x) blocksize=2", "a multiple of its blocksize"},
+        /* resizing */
+        {"image; number s 1.0; n: y = Resize(x - s)", "its scales or sizes are no constants, one for each axis"},
+        {"image; wholes s [3 4 5 0]; n: y = Resize(x - - s)", "has a scale or size of 0"},
+        {"image; wholes s [3 4 5 6]; n: y = Resize(x - - s) mode=area",
+         "has mode area; nearest, linear and cubic are known"},
+        {"image; wholes s [3 4 5 6]; n: y = Resize(x - - s) keep_aspect_ratio_policy=keep",
+         "has keep_aspect_ratio_policy keep; stretch, not_larger and not_smaller are known"},
+        {"image; wholes s [3 4 5 6]; n: y = Resize(x - - s) coordinate_transformation_mode=half",
+         "has coordinate_transformation_mode half; the nearest known one is half_pixel"},
+        /* recurrent layers */
+        {"n: y = LSTM(x x x) hidden_size=2", "takes operands of 3 dimensions"},
+        {"signal; tensor w [1 8 4]; tensor r [1 8 2]; n: y = LSTM(x w r) hidden_size=2 direction=back",
+         "has the direction back; forward, reverse and bidirectional are known"},
+        {"signal; tensor w [1 8 3]; tensor r [1 8 2]; n: y = LSTM(x w r) hidden_size=2",
+         "has weights of other sizes than its operand and hidden_size"},
+        {"signal; tensor w [1 8 4]; tensor r [1 8 2]; n: y = LSTM(x w r) hidden_size=2 input_forget=1",
+         "has input_forget, which Firn does not have; leave it out"},
+        {"signal; tensor w [1 8 4]; tensor r [1 8 2]; wholes l [5 4 3 2 1]; n: y = LSTM(x w r - l) hidden_size=2",
+         "has sequences of different lengths"},
+        {"signal; tensor w [1 8 4]; tensor r [1 8 2]; tensor h [1 5 3]; n: y = LSTM(x w r - - h) hidden_size=2",
+         "has first states of other sizes than its operand and weights"},
+        /* quantised tensors */
+        {"number s 0.0; n: y = DequantizeLinear(x s)", "has a scale of 0, which is above 0 and finite"},
+        {"r: s = ReduceSum(x) keepdims=0; n: y = QuantizeLinear(x s)", "its scale or zero point depends on the data"},
+        {"tensor s [3]; n: y = QuantizeLinear(x s) axis=1", "has 3 scales for an axis of 4 elements"},
+        /* indices */
+        {"wholes i [1 2]; wholes a [1]; n: y = ScatterElements(x i x) axis=1",
+         "takes indices and updates of as many dimensions"},
+        {"wholes i [1 9]; tensor u [1 4]; n: y = ScatterND(x i u) reduction=min",
+         "has reduction min; none and add are known"},
+        {"n: y = Trilu(x x)", "its diagonal depends on the data"},
+        {"r: q = ReduceSum(x) keepdims=0; n: y = Trilu(q)", "takes matrices"},
+        {"wholes i [1 2]; r: d = ReduceSum(x) keepdims=0; n: y = OneHot(i d d)",
+         "its depth and its two values are no constants"},
+        {"wholes i [1 2 3]; n: y = GatherND(x i) batch_dims=1", "has "},
+        {"wholes s [2]; n: f = ConstantOfShape(s); wholes i [0 1]; n: y = ScatterElements(f i f) reduction=most",
+         "has reduction most; none, add, mul, min and max are known"},
+        {"wholes a [1]; wholes b [2]; wholes c [0]; n: y = Range(a b c)",
+         "takes three numbers, the last of which is not 0"},
+        {"wholes a [1 2]; wholes b [1 2 3]; n: y = Add(a b)", "has operands whose extents do not fit together"},
+        {"wholes a [1 2]; wholes i [2]; n: y = Gather(a i)", "takes element 2 of 2"},
+        {"wholes a [1 2]; wholes i [-3]; n: y = Gather(a i)", "takes element -3 of 2"},
+        {"wholes a [1 2]; wholes k [3]; n: y z = TopK(a k)", "takes 3 of 2 elements"},
+        {"wholes a [1 2]; wholes r [1 2]; n: y = Tile(a r)", "has repeats that are not one for each axis"},
+        {"wholes a [1 2]; wholes b [1 2] [0 1]; n: y = Concat(a b) axis=0", "of different"},
+        {"wholes a [1 2]; n: y = Cast(a) to=8", "which Firn does not have; cast to float or int64"},
+        {"wholes a [1 2] [0 1]; wholes l [3]; n: y = ReverseSequence(a l) time_axis=0 batch_axis=1",
+         "a length for each sequence"},
+        {"wholes a [1 2] [0 1]; wholes l [2 3]; n: y = ReverseSequence(a l) time_axis=0 batch_axis=1",
+         "has a sequence of 2 of 1 elements"},
+        {"wholes a [1 2] [0 1]; n: y = Unique(a) axis=0", "compares slices of an axis"},
+        {"number s 0.0; n: y = HannWindow(s)", "makes a window of 0 elements; at least 1 are there"},
+        {"tensor a [2]; tensor s [3]; n: y = QuantizeLinear(a s) axis=0", "has 3 scales for an axis of 2 elements"},
+        /* signals */
+        {"n: y = STFT(x x x)", "takes signals whose last axis has the real part"},
+        {"signal; wholes f [2]; n: y = STFT(x f)", "takes signals whose last axis has the real part"},
+        {"n: y = DFT(x)", "takes signals whose last axis has the real part"},
+        {"signal; n: y = Col2Im(x x x)", "its image_shape depend on the data; Firn freezes every shape"},
+        {"image; n: y = GridSample(x x)", "takes images [N,C,...] and places of as many numbers for each image"},
+        {"signal; wholes i [2 2]; wholes b [2 2 2]; n: y = Col2Im(x i b)",
+         "takes [N,C,L], and as many extents of an image as of a block"},
+        {"signal; wholes i [2 2]; wholes b [2 3]; n: y = Col2Im(x i b)", "has blocks beyond its image"},
+        {"signal; wholes i [3 3]; wholes b [1 5]; n: y = Col2Im(x i b)", "block"},
+        {"n: y = RandomUniformLike(x) dtype=7", "makes the type int64; use a type of real numbers"},
+        /* sequences */
+        {"s = SplitToSequence(x); wholes a [7]; n: y = SequenceAt(s a)", "takes the part 7 of 3"},
+        {"n: y = SequenceAt(x x)", "reads a sequence that SplitToSequence or SequenceConstruct has not made"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        message_bytes graph = {.count = 0};
+        const char *text = rows[i].text;
+        const bool image = strncmp(text, "image; ", 7) == 0, signal = strncmp(text, "signal; ", 8) == 0;
+        put_graph(&graph, image    ? "in x [batch 4 5 6]; out y"
+                          : signal ? "in x [batch 5 4]; out y"
+                                   : "in x [batch 4]; out y");
+        put_graph(&graph, text + (image ? 7 : signal ? 8 : 0));
+        const firnc_graph *made = import(&graph);
+        if (made != NULL || strncmp(message, "firnc: ", 7) != 0 || strstr(message, rows[i].words) == NULL)
+            fail_msg("%s: \"%s\", not \"%s\"", text, made != NULL ? "" : message, rows[i].words);
+    }
+}
+
 /* An attribute of another kind would be read as its usual value. */
 TEST(attributes_of_other_kinds_are_refused) {
     refused_text("n: y = Softmax(x) axis=1.5", "its attribute axis is no whole number");
