@@ -635,6 +635,40 @@ TEST(test_metric) {
     assert_contains(errors_of(firnc_add_training, &refused, false), "the metric needs classes");
 }
 
+TEST(test_metrics_that_do_not_fit) {
+    static const struct {
+        firnc_metric metric;
+        uint32_t classes, ignored_count, ignored[2];
+        const char *said; /* NULL: it fits */
+    } rows[] = {
+        {FIRNC_METRIC_MEAN_IOU, 4096, 0, {0}, NULL},
+        {FIRNC_METRIC_DICE,
+         4097,
+         0,
+         {0},
+         "a confusion matrix of 4097 classes is too large (at most 4096); use accuracy"},
+        {FIRNC_METRIC_ACCURACY, 4097, 0, {0}, NULL},
+        {FIRNC_METRIC_AUC, 3, 0, {0}, "the metric auc needs two classes"},
+        {FIRNC_METRIC_AUC, 2, 0, {0}, NULL},
+        {FIRNC_METRIC_MEAN_SQUARED_ERROR, 2, 0, {0}, "the metric mean_squared_error needs a loss of numbers"},
+        {FIRNC_METRIC_MEAN_IOU, 3, 2, {0, 2}, NULL},
+        {FIRNC_METRIC_MEAN_IOU, 3, 2, {0, 3}, "the metric leaves out a class that is not below 3, or all of them"},
+        {FIRNC_METRIC_MEAN_IOU, 2, 2, {0, 1}, "the metric leaves out a class that is not below 2, or all of them"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        test_recipe recipe = test_mlp_recipe();
+        recipe.job.mode = FIRNC_EVAL;
+        recipe.job.metric = rows[i].metric;
+        recipe.job.metric_ignored_count = rows[i].ignored_count;
+        memcpy(recipe.job.metric_ignored, rows[i].ignored, sizeof rows[i].ignored);
+        recipe.mlp.output_size = rows[i].classes;
+        firnc_compilation compilation = test_compilation_through(&recipe, firnc_autocast);
+        const char *said = errors_of(firnc_add_training, &compilation, rows[i].said == NULL);
+        if (rows[i].said != NULL)
+            assert_contains(said, rows[i].said);
+    }
+}
+
 /* --- fuse and order ----------------------------------------------------------------------------------------------- */
 
 TEST(test_fuse) {
