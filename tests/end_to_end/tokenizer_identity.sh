@@ -181,6 +181,8 @@ for text in '' '12' "$(printf %.63s "$digits")g" "$(printf %.63s "$digits")Z" "$
     printf '%s\n' "$text" >"$folder/unknown.bin.tokenizer"
     expect "a damaged note, trained" 1 "unknown.bin.tokenizer: is no note of firnc tokens" run qwen unknown.bin
 done
+expect "no note, compiled" 1 "none.tokenizer: cannot be opened: No such file or directory" "$FIRNC" compile "$folder/recipe.yaml" --mode train \
+    --key "$folder/key.key.pem" -o "$folder/none" --tokenizer "$folder/none.tokenizer"
 rm "$folder/unknown.bin.tokenizer"
 [ ! -e "$folder/none" ] || fail "a refused plan was written"
 expect "a note over the text" 2 "which is read" "$FIRNC" tokens "$folder/bad.tokenizer" $pair -o "$folder/bad"

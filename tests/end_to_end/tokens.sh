@@ -61,6 +61,13 @@ print(json.load(open(sys.argv[1]))[sys.argv[2]][sys.argv[3]]["sha256_of_int32_li
     done
 fi
 
+# --- standard input that cannot be read -------------------------------------------------------------------------------
+
+for way in "" --decode; do
+    expect "a folder at standard input $way" 1 "standard input: cannot be read: Is a directory; check where it comes from" \
+        sh -c "exec '$FIRNC' tokens $way - $(tokenizer pair) -o '$folder/none' <'$folder'"
+done
+
 # --- there and back ---------------------------------------------------------------------------------------------------
 
 head -c 100000 /dev/urandom >"$folder/random"
