@@ -230,10 +230,10 @@ bool firnc_recipe_decode(firnc_recipe *recipe, uint32_t chunk) {
     firnc_job *job = &recipe->job;
     const uint32_t context = recipe->facts.longest_sequence;
     if (!recipe->model->decodes)
-        return firnc_job_fail(
-            job, NULL,
-            "firnc compile --decode: the model %s does not say one token after the other; those that do are %s",
-            recipe->model->name, decoding_models());
+        return firnc_job_fail(job, NULL,
+                              "firnc compile --decode: the model %s does not say one token after the other; those that "
+                              "do are %s; write one of them, or leave the option out",
+                              recipe->model->name, decoding_models());
     if (chunk > context)
         return firnc_job_fail(job, NULL,
                               "firnc compile --decode-chunk: %u tokens are more than the model's context, "
