@@ -414,6 +414,11 @@ static void named_input(firnc_graph *graph) {
     firnc_name_value(graph, "name", 0);
 }
 
+static void enormous_constant(firnc_graph *graph) {
+    const float one = 1;
+    firnc_constant(graph, "table", FIRN_FLOAT32, 3, (uint32_t[]){UINT32_MAX, UINT32_MAX, 2}, &one);
+}
+
 static void label_above_all(firnc_graph *graph) {
     firnc_row_weights(graph, FIRNC_NONE, INT64_C(1) << 31);
 }
@@ -470,6 +475,7 @@ TEST(misuse_aborts) {
                  {rate_below_zero, "a dropout rate is not in"},
                  {attention_rate_of_one, "a dropout rate is not in"},
                  {named_input, "a value with a name is an input or a parameter"},
+                 {enormous_constant, "a constant has more bytes than a plan can hold"},
                  {label_above_all, "an ignore_index is neither"},
                  {unscaled_scale, "input pixels has a scale or a shift and is not scaled"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

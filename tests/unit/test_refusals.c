@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/firnc.h"
 #include "compiler/job/job.h"
 #include "tests/unit/support_test.h"
 
@@ -193,6 +194,140 @@ TEST(a_job_of_a_program_is_refused) {
         message[0] = '\0';
         cases[i].spoil(&job);
         const bool good = firnc_job_check(&job);
+        firnc_messages_to(NULL, NULL);
+        if (good || strstr(message, cases[i].words) == NULL)
+            fail_msg("expected %s in %s", cases[i].words, message);
+    }
+}
+
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
+
+enum { BATCH = 4, CLASSES = 3 };
+
+static const firnc_init none;
+
+static firnc_value numbers(firnc_graph *graph) {
+    return firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, CLASSES},
+                       (firnc_input_options){.element = FIRN_FLOAT32});
+}
+
+static firnc_value scaled(firnc_graph *graph, firnc_value x) {
+    firnc_value scale = firnc_parameter(graph, "scale", 1, (uint32_t[]){CLASSES}, none, true);
+    return firnc_op(graph, FIRN_OP_multiply, (firnc_value[]){x, scale}, 2, NULL, NULL);
+}
+
+static firnc_value classes(firnc_graph *graph, firnc_value logits) {
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){BATCH},
+                                     (firnc_input_options){.stream = 1, .element = FIRN_UINT8, .limit = CLASSES});
+    firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    firnc_classification(graph, logits, labels);
+    return labels;
+}
+
+static void three_classes(firnc_graph *graph, firnc_job *job) {
+    (void)job;
+    firnc_graph_evaluate(graph);
+    classes(graph, scaled(graph, numbers(graph)));
+}
+
+static void auc_of_three(firnc_graph *graph, firnc_job *job) {
+    three_classes(graph, job);
+    job->metric = FIRNC_METRIC_AUC;
+}
+
+static void difference_without_targets(firnc_graph *graph, firnc_job *job) {
+    three_classes(graph, job);
+    job->metric = FIRNC_METRIC_MEAN_SQUARED_ERROR;
+}
+
+static void class_beyond(firnc_graph *graph, firnc_job *job) {
+    three_classes(graph, job);
+    job->metric = FIRNC_METRIC_DICE;
+    job->metric_ignored[0] = CLASSES;
+    job->metric_ignored_count = 1;
+}
+
+static void output_of_no_rows(firnc_graph *graph, firnc_job *job) {
+    firnc_graph_evaluate(graph);
+    firnc_value y = scaled(graph, numbers(graph));
+    firnc_name_value(graph, "turned", firnc_transpose(graph, y, 2, (uint8_t[]){1, 0}));
+    classes(graph, y);
+    job->outputs[0].name = "turned";
+    job->output_count = 1;
+}
+
+static void parameter_in_vain(firnc_graph *graph, firnc_job *job) {
+    (void)job;
+    firnc_parameter(graph, "idle", 1, (uint32_t[]){CLASSES}, none, true);
+    classes(graph, scaled(graph, numbers(graph)));
+}
+
+static void no_input(firnc_graph *graph, firnc_job *job) {
+    (void)job;
+    firnc_value a = firnc_parameter(graph, "a", 2, (uint32_t[]){BATCH, CLASSES}, none, true);
+    firnc_loss(graph, firnc_mean_squared_error(graph, firnc_relu(graph, a), a));
+}
+
+/* A batch norm of three channels, whose statistics are in buffers of `width` elements. */
+static firnc_value normed(firnc_graph *graph, firnc_value x, firnc_value mean, firnc_value variance) {
+    const uint32_t width = CLASSES;
+    const char *layer = firnc_format("norm%u", (unsigned)x);
+    firnc_value gain = firnc_parameter(graph, firnc_format("%s.weight", layer), 1, &width, none, false);
+    firnc_value bias = firnc_parameter(graph, firnc_format("%s.bias", layer), 1, &width, none, false);
+    firnc_layer_begin(graph, layer);
+    firnc_value y = firnc_batch_norm(graph, x, gain, bias, mean, variance, 1e-5F, 0.1F);
+    firnc_layer_end(graph);
+    return y;
+}
+
+static void narrow_buffers(firnc_graph *graph, firnc_job *job) {
+    (void)job;
+    const uint32_t width = CLASSES - 1;
+    firnc_value mean = firnc_buffer(graph, "mean", 1, &width, 0),
+                variance = firnc_buffer(graph, "variance", 1, &width, 1);
+    classes(graph, normed(graph, numbers(graph), mean, variance));
+}
+
+static void shared_buffers(firnc_graph *graph, firnc_job *job) {
+    (void)job;
+    const uint32_t width = CLASSES;
+    firnc_value mean = firnc_buffer(graph, "mean", 1, &width, 0),
+                variance = firnc_buffer(graph, "variance", 1, &width, 1);
+    firnc_value y = normed(graph, numbers(graph), mean, variance);
+    classes(graph, normed(graph, y, mean, variance));
+}
+
+TEST(a_graph_of_a_program_is_refused) {
+    static const struct {
+        void (*build)(firnc_graph *graph, firnc_job *job);
+        bool eval;
+        const char *words;
+    } cases[] = {
+        {auc_of_three, true, "the metric auc needs two classes"},
+        {difference_without_targets, true, "the metric mean_squared_error needs a loss of numbers"},
+        {class_beyond, true, "the metric leaves out a class that is not below 3"},
+        {output_of_no_rows, true, "turned is float32[3,4], and an output has a row for each of the 4 samples"},
+        {parameter_in_vain, false, "parameter idle does not reach the loss"},
+        {no_input, false, "the graph has no input; call firnc_input"},
+        {narrow_buffers, false, "the buffers mean and variance of its batch norm are not of 3 elements each"},
+        {shared_buffers, false, "its batch norm has the buffer mean or variance of another one"},
+    };
+    firnc_key key;
+    assert_true(firnc_key_generate(&key));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static firnc_job job;
+        firnc_job_defaults(&job, cases[i].eval ? FIRNC_EVAL : FIRNC_TRAIN);
+        job.name = "it";
+        job.steps = cases[i].eval ? 0 : 20;
+        job.data.batch_size = job.data.micro_batch_size = BATCH;
+        if (!cases[i].eval)
+            firnc_job_learning_rate(&job, 0.1);
+        firnc_graph *graph = firnc_graph_create("small");
+        firnc_frozen plan;
+        cases[i].build(graph, &job);
+        message[0] = '\0';
+        firnc_messages_to(keep_message, NULL);
+        const bool good = firnc_freeze_plan(graph, &job, &key, NULL, &plan);
         firnc_messages_to(NULL, NULL);
         if (good || strstr(message, cases[i].words) == NULL)
             fail_msg("expected %s in %s", cases[i].words, message);
