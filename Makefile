@@ -577,10 +577,10 @@ $(BUILD)/tests/onnx_run: $(call object,tests/onnx/run.c) $(LIBFIRNC) $(LIBFIRN)
 unit-tests: $(TEST_PROGRAMS) $(BUILD)/tests/onnx_run
 
 SANITIZED := $(BUILD)/sanitized
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1 -fno-pie
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -gz -O1 -fno-pie
 # Most tests under the sanitizers need the portable kernels only. What this CPU cannot run, no test runs.
 SANITIZED_SETS ?=
-SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' LDFLAGS_EXTRA=-no-pie WERROR= LEAVE_OUT='$(if $(SANITIZED_SETS),$(LACKED),$(SETS))'
+SANITIZED_BUILD = BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' LDFLAGS_EXTRA='-no-pie -gz' WERROR= LEAVE_OUT='$(if $(SANITIZED_SETS),$(LACKED),$(SETS))'
 # What is asked for reaches the shell as variables, not as text that it reads.
 export T ONLY
 TESTS = BUILD=$(BUILD) SANITIZED=$(SANITIZED) MAKE='$(MAKE)' JOBS=$(JOBS) tests/check

@@ -117,7 +117,7 @@ static void print_memory(const cli_dry_run *run) {
 /* Prints a file that is written: what it is, and whether one is replaced. */
 static void print_file(const char *path, const char *what) {
     struct stat status;
-    label(path != NULL ? "writes" : "");
+    label("writes");
     printf("%s: %s", path, what);
     printf("%s\n", stat(path, &status) == 0 && status.st_size > 0 ? "; it is there, and goes on or is replaced" : "");
 }
