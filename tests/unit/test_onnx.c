@@ -478,6 +478,21 @@ TEST(what_only_constants_have_is_computed) {
     refused_text("n: y = NonZero(x)", "node n (NonZero): depends on the data");
 }
 
+/* Constants that are cast to int64 lose their fraction and are limited; NaN becomes 0. */
+TEST(numbers_become_whole_within_their_range) {
+    static const struct {
+        const char *number;
+        double whole;
+    } rows[] = {{"2.75", 2},          {"-2.75", -2},   {"-0.5", 0},       {"9.0e18", 9.0e18F}, {"1.0e19", 0x1p63},
+                {"-1.0e19", -0x1p63}, {"inf", 0x1p63}, {"-inf", -0x1p63}, {"nan", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)imported_text(firnc_format("number s %s; n: y = Cast(s) to=7", rows[i].number));
+        const firnc_onnx_port *y = &model_read.outputs[0];
+        if (y->known == NULL || y->known[0] != rows[i].whole)
+            fail_msg("%s becomes %g", rows[i].number, y->known == NULL ? (double)NAN : y->known[0]);
+    }
+}
+
 /* Of no elements: numbers, and truth values. */
 TEST(reductions_of_nothing_have_a_value) {
     static const struct {
