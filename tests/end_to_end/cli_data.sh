@@ -166,6 +166,14 @@ head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '|u1' '(120,)
 expect "every row ignored" 1 "^firn: [^ ]*/nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
     --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp" --allow-other-data --quiet
 
+compile unweighted small_mlp.yaml eval --set trainer.init.model.sample_weights=true --set trainer.init.model.ignore_index=9
+for zeros in 0 480; do # bytes of weights of 0, before those of 1: the file at fault is that of the labels, or of the weights
+    { head -c $zeros /dev/zero; for i in $(seq $(((480 - zeros) / 4))); do printf '\000\000\200\077'; done; } | npy "$folder/weighs.npy" '<f4' '(120,)'
+    [ $zeros = 0 ] && fault=nines || fault=weighs
+    expect "no row counts, $fault" 1 "^firn: [^ ]*/$fault.npy: .*(NO_ROWS)" "$FIRN" eval "$folder/unweighted.plan" --pub "$PUB" \
+        --data "$folder/images" --labels "$folder/nines.npy" --weights "$folder/weighs.npy" --checkpoint "$folder/mlp" --allow-other-data --quiet
+done
+
 # For features that are not finite, the message does not mention the learning rate, which is not the cause.
 for mode in train eval; do
     compile floats_$mode small_mlp.yaml $mode --set trainer.fit.train_dataloader.feature_type=float32 \
