@@ -215,6 +215,42 @@ TEST(linear_with_special_values) {
     }
 }
 
+/* Products of two batches, whose rows are no whole number of tiles: every NaN is the canonical one. */
+TEST(matmul_with_special_values) {
+    enum { BATCHES = 2, TERMS = 6, COLUMNS = 5 };
+    static const uint32_t rows[] = {1, 4, 5, 7, 11};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int turned = 0; turned < 4; turned++) {
+            const uint32_t n = rows[i], a_turned = turned & 1, b_turned = (uint32_t)turned >> 1;
+            const firn_reduction reduction = reduction_of(FIRN_FLOAT32, 0);
+            firn_tensor a = tensor_new(FIRN_FLOAT32, BATCHES, a_turned ? TERMS : n, a_turned ? n : TERMS, 0);
+            firn_tensor b =
+                tensor_new(FIRN_FLOAT32, BATCHES, b_turned ? COLUMNS : TERMS, b_turned ? TERMS : COLUMNS, 0);
+            firn_tensor y = tensor_new(FIRN_FLOAT32, BATCHES, n, COLUMNS, 0);
+            firn_tensor expected = tensor_new(FIRN_FLOAT32, BATCHES, n, COLUMNS, 0);
+            tensor_fill(&a, 5, 2.0f);
+            tensor_fill(&b, 6, 1.0f);
+            tensor_sprinkle(&a, 7);
+            tensor_sprinkle(&b, 8);
+            for (size_t j = 0; j < expected.elements; j++) {
+                const size_t batch = j / (n * COLUMNS), row = j / COLUMNS % n, column = j % COLUMNS;
+                float left[TERMS], right[TERMS];
+                for (size_t k = 0; k < TERMS; k++) {
+                    left[k] = get(&a, batch * n * TERMS + (a_turned ? k * n + row : row * TERMS + k));
+                    right[k] =
+                        get(&b, batch * TERMS * COLUMNS + (b_turned ? column * TERMS + k : k * COLUMNS + column));
+                }
+                set(&expected, j, reduce(reduction, left, right, TERMS, 0));
+            }
+            test_call call = {
+                .input_count = 2, .output_count = 1, .integers = {a_turned, b_turned}, .reductions = {reduction}};
+            call.inputs[FIRN_MATMUL_IN_A] = a, call.inputs[FIRN_MATMUL_IN_B] = b, call.outputs[FIRN_MATMUL_OUT_Y] = y;
+            run_kernel(FIRN_OP_matmul, &call);
+            assert_same(&expected, &y, "matmul");
+            tensor_free_each(&a, &b, &y, &expected, (firn_tensor *)NULL);
+        }
+}
+
 /* Gradients of half weights may be stored in float32, and float32 layers may have a half output. */
 TEST(linear_rounds_to_the_output) {
     check_all(FIRN_BFLOAT16, FIRN_FLOAT32, (shape){19, 40, 18}, 0, 0);
