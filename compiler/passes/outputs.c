@@ -26,23 +26,33 @@ static firnc_value find(const firnc_graph *graph, const char *name) {
     return value;
 }
 
+/* A list of names, each once. */
+typedef struct name_list {
+    const char **names;
+    uint32_t count, capacity;
+} name_list;
+
+static void add_name(name_list *list, const char *name) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (strcmp(list->names[i], name) == 0)
+            return;
+    list->names = firnc_grown(list->names, list->count, &list->capacity, sizeof *list->names);
+    list->names[list->count++] = name;
+}
+
 /* Every name that stands for a value: of the graph, of its layers and of the layers around them. NULL ends the list. */
 static const char *const *known_names(const firnc_graph *graph) {
-    const char **names = NULL;
-    uint32_t count = 0, capacity = 0;
-    for (uint32_t i = 0; i < graph->named_count; i++) {
-        names = firnc_grown(names, count, &capacity, sizeof *names);
-        names[count++] = graph->named[i].name;
-    }
+    name_list list = {0};
+    for (uint32_t i = 0; i < graph->named_count; i++)
+        add_name(&list, graph->named[i].name);
     for (uint32_t i = 0; i < graph->node_count; i++)
         for (const char *end = graph->nodes[i].name; *end != '\0';) {
             end += 1 + strcspn(end + 1, ".");
-            names = firnc_grown(names, count, &capacity, sizeof *names);
-            names[count++] = firnc_format("%.*s", (int)(end - graph->nodes[i].name), graph->nodes[i].name);
+            add_name(&list, firnc_format("%.*s", (int)(end - graph->nodes[i].name), graph->nodes[i].name));
         }
-    names = firnc_grown(names, count, &capacity, sizeof *names);
-    names[count] = NULL;
-    return names;
+    list.names = firnc_grown(list.names, list.count, &list.capacity, sizeof *list.names);
+    list.names[list.count] = NULL;
+    return list.names;
 }
 
 bool firnc_find_outputs(firnc_compilation *compilation) {

@@ -51,7 +51,7 @@ small_mlp train trainer.init.model.hidden_sizes.5=1 | has no entry 5; it has 2, 
 small_mlp train trainer.init.model={name: cct, hidden_size: 10, num_heads: 4} | is not divisible by 4 heads; change one of the two
 small_mlp eval trainer.validate.metric={dice: {ignore_classes: [0,1,2,3,4,5,6,7,8,9]}} | leaves
 small_llama train trainer.init.fine_tuning={bias_only: true} | bias_only: the model has no parameter whose name ends in .bias
-small_mlp eval trainer.validate.outputs=[nothing] | nothing is no output of the model
+small_mlp eval trainer.validate.outputs=[nothing] | layers, layers.0, activations, activations.0, layers.1, activations.1,
 small_mlp eval trainer.validate.metric=auc | auc needs two classes
 ROWS
 while IFS= read -r row; do
