@@ -125,7 +125,7 @@ static const firn_option options[] = {
      .place = offsetof(request, hugging_face)},
     {.name = "--statistics",
      .value = "FILE",
-     .text = "the statistics of the training data, as firn data-statistics writes them, for normalise: fit of a recipe",
+     .text = FIRNC_STATISTICS_TEXT,
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
      .place = offsetof(request, statistics)},
@@ -539,8 +539,7 @@ static bool read_recipe(const request *r, const plan_form *form, firnc_key *key,
         return false;
     if (r->samples != 0 && (!r->all || form->mode == FIRNC_TRAIN) && !m->recipe->reads_samples)
         warn_of_idle(r, "--samples", "the length of this run does not depend on it");
-    if (r->statistics != NULL && m->recipe->facts.longest_sequence != 0)
-        warn_of_idle(r, "--statistics", "the model reads windows of text");
+    firnc_recipe_warn_of_statistics(m->recipe, r->recipe);
     m->why = set_target(r, &m->recipe->job);
     return read_tokenizer(r, m->recipe, &m->recipe->job) && complete_job(r, &m->recipe->job);
 }

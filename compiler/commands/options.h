@@ -10,6 +10,10 @@
 
 #define FIRNC_TEXTS_MAX 64
 
+/* What --statistics is, of every command that reads a recipe. */
+#define FIRNC_STATISTICS_TEXT                                                                                          \
+    "the statistics of the training data, as firn data-statistics writes them, for normalise: fit of a recipe"
+
 /* The values of an option that may be given several times. */
 typedef struct firnc_texts {
     const char *text[FIRNC_TEXTS_MAX];

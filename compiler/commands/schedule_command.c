@@ -33,10 +33,12 @@ static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
            (colon[1] == '\0' || firn_number_read(colon + 1, most, to));
 }
 
-static bool from_recipe(const char *name, const firnc_texts *settings, schedules *s) {
+static bool from_recipe(const char *name, const char *statistics, const firnc_texts *settings, schedules *s) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    recipe->statistics = statistics;
     if (!firnc_recipe_read(recipe, name, FIRNC_TRAIN, settings->text, settings->count))
         return false;
+    firnc_recipe_warn_of_statistics(recipe, name);
     s->list = firnc_job_schedules(&recipe->job);
     memcpy(s->roots, recipe->job.schedule.roots, sizeof s->roots);
     s->count = recipe->job.schedule.root_count;
@@ -125,7 +127,7 @@ static bool draw_values(const schedules *s, const char *file, uint64_t from, uin
 }
 
 typedef struct request {
-    const char *name, *steps, *plot;
+    const char *name, *steps, *statistics, *plot;
     firnc_texts settings;
 } request;
 
@@ -144,6 +146,12 @@ static const firn_option options[] = {
      .count = offsetof(request, settings.count),
      .most = FIRNC_TEXTS_MAX,
      .mend = "put the values into the recipe"},
+    {.name = "--statistics",
+     .value = "FILE",
+     .text = FIRNC_STATISTICS_TEXT,
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, statistics)},
     {.name = "--plot",
      .value = "FILE",
      .text = "draw the values as SVG into FILE, and print none; - is standard output",
@@ -169,9 +177,11 @@ static int schedule_command(int argc, char **argv) {
         return FIRNC_EXIT_WRONG;
     if (firn_is_plan(file.data, file.count) && r.settings.count > 0)
         return firnc_usage("schedule", "--set: a plan is frozen; give its recipe");
-    int status = firn_is_plan(file.data, file.count)   ? from_plan(r.name, &file, s)
-                 : from_recipe(r.name, &r.settings, s) ? FIRNC_EXIT_OK
-                                                       : FIRNC_EXIT_WRONG;
+    if (firn_is_plan(file.data, file.count) && r.statistics != NULL)
+        return firnc_usage("schedule", "--statistics: a plan is frozen and has its own; leave it out");
+    int status = firn_is_plan(file.data, file.count)                 ? from_plan(r.name, &file, s)
+                 : from_recipe(r.name, r.statistics, &r.settings, s) ? FIRNC_EXIT_OK
+                                                                     : FIRNC_EXIT_WRONG;
     if (status != FIRNC_EXIT_OK)
         return status;
     const bool to_the_end = r.steps == NULL || strchr(r.steps, ':')[1] == '\0';

@@ -20,7 +20,7 @@
 #include "plan/identity.h"
 
 typedef struct request {
-    const char *recipe, *hugging_face, *weights, *plan, *original, *onnx, *output;
+    const char *recipe, *hugging_face, *statistics, *weights, *plan, *original, *onnx, *output;
     firnc_texts settings;
 } request;
 
@@ -46,6 +46,12 @@ static const firn_option options[] = {
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FILE,
      .place = offsetof(request, original)},
+    {.name = "--statistics",
+     .value = "FILE",
+     .text = FIRNC_STATISTICS_TEXT,
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(request, statistics)},
     {.name = "--onnx",
      .value = "FILE",
      .text = "write this ONNX file, which the recipe's model.onnx names, with the parameters in it (.onnx)",
@@ -479,7 +485,7 @@ static int weights_command(int argc, char **argv) {
                            r.output);
     if (r.onnx != NULL && (r.original != NULL || r.hugging_face != NULL))
         return firnc_usage("weights", "--onnx: the file has a model and weights; leave out --hf and --original");
-    const char *const inputs[] = {r.recipe, r.weights, r.plan, r.original, r.onnx};
+    const char *const inputs[] = {r.recipe, r.weights, r.plan, r.original, r.onnx, r.statistics};
     if (!firnc_output_is_free("weights", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
     const int named = check_output_name(&r);
@@ -487,6 +493,7 @@ static int weights_command(int argc, char **argv) {
         return named;
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     recipe->hugging_face = r.hugging_face;
+    recipe->statistics = r.statistics;
     firnc_idle_mute(); /* compiling the recipe has warned */
     const bool good = firnc_recipe_read(recipe, r.recipe, FIRNC_TRAIN, r.settings.text, r.settings.count) &&
                       rename_weights(&r, recipe);

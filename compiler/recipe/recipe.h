@@ -32,6 +32,10 @@ typedef struct firnc_recipe {
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count);
 
+/* Warns in one line if the file of --statistics changes nothing, because the model reads windows of text. `file` is the
+ * recipe, which has been read. */
+void firnc_recipe_warn_of_statistics(const firnc_recipe *recipe, const char *file);
+
 /* The tree of a recipe with its settings applied, in the layout of today (recipe_layout.c). A setting whose path begins
  * with trainer is for that layout, any other for the layout of the file. The keys of the model are completed from the
  * folder `hugging_face` (recipe_hugging_face.c), unless it is NULL. NULL after one message. */

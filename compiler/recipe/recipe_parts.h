@@ -46,8 +46,8 @@ bool firnc_recipe_statistics(firnc_recipe *recipe, firnc_tree *root);
 
 /* What to do about `fit` without statistics. */
 #define FIRNC_RECIPE_MAKE_STATISTICS                                                                                   \
-    "make them once by firn data-statistics DATA -o FILE, and give FILE by firnc compile --statistics FILE, or by "    \
-    "statistics: FILE in this data loader"
+    "make them once by firn data-statistics DATA -o FILE, and give FILE by --statistics FILE, or by statistics: FILE " \
+    "in this data loader"
 
 /* The standards of features and targets that a data loader asks for by `normalise` and `normalise_targets`; a key that
  * it has not leaves them as they are (recipe_normalise.c). False after one message. */

@@ -1,5 +1,5 @@
 /* The statistics of the training data: reads the file that firn data-statistics wrote, which a recipe names by
- * `statistics` in its data loader, or firnc compile by --statistics, and gives the model the sizes that it leaves out.
+ * `statistics` in its data loader, or a command line by --statistics, and gives the model the sizes that it leaves out.
  * How the numbers are used is said by recipe_data.c. */
 #include <cjson/cJSON.h>
 #include <float.h>
@@ -230,4 +230,10 @@ bool firnc_recipe_statistics(firnc_recipe *recipe, firnc_tree *root) {
     if (compares_numbers(model))
         put_size(root, model, "output_size", statistics->target_count);
     return true;
+}
+
+void firnc_recipe_warn_of_statistics(const firnc_recipe *recipe, const char *file) {
+    if (recipe->statistics != NULL && recipe->facts.longest_sequence != 0)
+        firnc_say("firnc: %s: warning: --statistics changes nothing: the model reads windows of text; leave it out",
+                  file);
 }

@@ -137,6 +137,12 @@ const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
      .kind = FIRN_OPTION_TEXT,
      .names = FIRN_NAMES_FOLDER,
      .place = offsetof(firnc_study, hugging_face)},
+    {.name = "--statistics",
+     .value = "FILE",
+     .text = FIRNC_STATISTICS_TEXT,
+     .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
+     .place = offsetof(firnc_study, statistics)},
     {.name = "--weights",
      .value = "FILE",
      .text = "initial values of the parameters (.safetensors, or .index.json)",
@@ -214,6 +220,7 @@ static bool read_lengths(firnc_study *study) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     if (!firnc_study_recipe(study, &none, FIRNC_TRAIN, recipe))
         return false;
+    firnc_recipe_warn_of_statistics(recipe, study->recipe);
     firnc_idle_mute(); /* the trials turn much off on purpose, and once is enough */
     if (!check_sample_weights(study, recipe))
         return false;
@@ -345,6 +352,7 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
         for (uint32_t i = 0; i < sizeof model_keys / sizeof model_keys[0]; i++)
             settings[count++] = model_keys[i];
     recipe->hugging_face = study->hugging_face;
+    recipe->statistics = study->statistics;
     return firnc_recipe_read(recipe, study->recipe, mode, settings, count);
 }
 

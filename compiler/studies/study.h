@@ -16,6 +16,7 @@ typedef struct firnc_study {
     const char *recipe, *folder, *firn, *labels;
     const char *asked_target, *target; /* that of --target, NULL or "host" too; that of the next trial to freeze */
     const char *hugging_face;          /* the folder of --hf, or NULL */
+    const char *statistics;            /* the file of --statistics, or NULL */
     const char *member, *target_column, *columns, *header; /* parts of the data files, as firn takes them */
     const char *weights, *sample_weights; /* files: initial values of the parameters; weights of the records */
     firnc_texts data, settings;
@@ -45,7 +46,7 @@ typedef struct firnc_trial {
 } firnc_trial;
 
 /* The options that every study takes. The request they are stored in begins with a firnc_study. */
-enum { FIRNC_STUDY_OPTIONS = 17 };
+enum { FIRNC_STUDY_OPTIONS = 18 };
 extern const firn_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 
 /* Checks the options, reads the recipe and creates the folder. `command` is the command's name, for messages. Returns

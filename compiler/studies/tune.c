@@ -474,12 +474,13 @@ static bool measure_gain(tuning *t) {
 
 /* --- the results -------------------------------------------------------------------------------------------------- */
 
-/* The file of a model is beside the recipe that was tuned, and not beside the one that is written: it gets its whole
- * path. False after one message. */
-static bool name_model_file(firnc_tree *model) {
-    firnc_tree *file = firnc_tree_take(model, "onnx");
-    if (file == NULL)
+/* A file that a recipe names by `key` of a mapping is beside the recipe that was tuned, and not beside the one that is
+ * written: it gets its whole path. Does nothing if the mapping or the key is not there. False after one message. */
+static bool name_file(const firnc_tree *mapping, const char *key) {
+    const firnc_tree *there = mapping != NULL && mapping->kind == FIRNC_MAPPING ? firnc_tree_child(mapping, key) : NULL;
+    if (there == NULL)
         return true;
+    firnc_tree *from = (firnc_tree *)(uintptr_t)mapping, *file = firnc_tree_take(from, key);
     const char *slash = strrchr(file->file, '/');
     const char *folder = slash == NULL ? "." : firnc_format("%.*s", (int)(slash - file->file + 1), file->file);
     char whole[PATH_MAX];
@@ -488,8 +489,17 @@ static bool name_model_file(firnc_tree *model) {
     if (file->text[0] != '/')
         file->text = firnc_format("%s/%s", whole, file->text);
     file->plain = false;
-    (void)firnc_tree_put(model, "onnx", file);
+    (void)firnc_tree_put(from, key, file);
     return true;
+}
+
+/* The same of each file that a recipe can name. */
+static bool name_files(const firnc_tree *root) {
+    const firnc_tree *trainer = firnc_tree_child(root, "trainer");
+    const firnc_tree *fit = firnc_tree_child(trainer, "fit"), *validate = firnc_tree_child(trainer, "validate");
+    return name_file(firnc_tree_child(firnc_tree_child(trainer, "init"), "model"), "onnx") &&
+           name_file(firnc_tree_child(fit, "train_dataloader"), "statistics") &&
+           name_file(firnc_tree_child(validate, "val_dataloader"), "statistics");
 }
 
 /* Writes the recipe, and checks that freezing it gives the run that was measured. */
@@ -512,7 +522,7 @@ static bool write_recipe(tuning *t) {
         firnc_recipe_take_mixed_keys(t->model, (firnc_tree *)(uintptr_t)firnc_tree_child(init, "model"),
                                      (firnc_tree *)(uintptr_t)firnc_tree_child(init, "precision"));
     }
-    if (root == NULL || !name_model_file((firnc_tree *)(uintptr_t)model) ||
+    if (root == NULL || !name_files(root) ||
         !firnc_tree_write(
             root,
             firnc_format("# Written by firnc tune for --target %s%s; report.md beside this file says what "

@@ -193,6 +193,20 @@ expect "a plan of them" 0 "" "$FIRNC" compile compiler/recipes/small_mlp.yaml --
     --set $loader.held_out_per_mille=250 --set $loader.normalise=fit --statistics "$folder/all.json"
 expect "statistics without a use" 0 "warning: --statistics changes nothing" "$FIRNC" compile compiler/recipes/small_gpt2.yaml \
     --mode train --key "$folder/mine.key.pem" -o "$folder/text.plan" --statistics "$folder/all.json"
+# The other commands that read a recipe take the statistics, too.
+expect "a schedule" 0 "" "$FIRNC" schedule $recipe --statistics "$folder/houses.json" --range 0:2
+refuses "a schedule without statistics" "give FILE by --statistics FILE" "$FIRNC" schedule $recipe --range 0:2
+expect "statistics of a plan" 2 "--statistics: a plan is frozen" "$FIRNC" schedule "$folder/houses/train.plan" \
+    --statistics "$folder/houses.json"
+expect "a schedule of text" 0 "warning: --statistics changes nothing" "$FIRNC" schedule compiler/recipes/small_gpt2.yaml \
+    --statistics "$folder/houses.json" --range 0:1
+expect "a comparison" 0 "" "$FIRNC" compare $recipe --statistics "$folder/houses.json" --data "$folder/houses.csv" \
+    --types bfloat16 --pol 0 --trial-steps 3 -o "$folder/study"
+expect "an export" 0 "" "$FIRN" export "$folder/best.ckpt" -o "$folder/best.safetensors"
+expect "weights for others" 0 "" "$FIRNC" weights $recipe --statistics "$folder/houses.json" \
+    --trained "$folder/best.safetensors" -o "$folder/others.safetensors"
+expect "weights over the statistics" 2 "is read; give another name" "$FIRNC" weights $recipe \
+    --statistics "$folder/houses.json" --trained "$folder/best.safetensors" -o "$folder/houses.json"
 printf 'a\351,b\n1,2\n3,4\n' >"$folder/latin.csv"
 refuses "a name that is not UTF-8" "has a name that is not UTF-8" statistics "$folder/latin.csv" -o "$folder/none.json"
 refuses "two scales" "feature_scale and feature_shift scale the same features" "$FIRNC" compile \
@@ -222,7 +236,7 @@ expect "a plan of it" 0 "warning: column 1 (a) is the same in every record" comp
     --statistics "$folder/constant.json" --set $loader.held_out_per_mille=0 --set $loader.batch_size=2
 expect "its training" 0 "" "$FIRN" train "$folder/constant.plan" --pub "$PUB" --data "$folder/constant.csv" --steps 3 --quiet
 
-refuses "fit without statistics" "make them once by firn data-statistics DATA -o FILE, and give FILE by firnc compile" \
+refuses "fit without statistics" "make them once by firn data-statistics DATA -o FILE, and give FILE by --statistics" \
     compile --mode train -o "$folder/none.plan"
 refuses "another part held out" "make them again by firn data-statistics --held-out-per-mille 200" compile --mode train \
     -o "$folder/none.plan" --statistics "$folder/houses.json" --set $loader.held_out_per_mille=200

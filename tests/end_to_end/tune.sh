@@ -107,6 +107,26 @@ END
     expect 'the recipe finds the file' 0 '' "$FIRNC" compile "$folder/net/recipe.yaml" --mode train --dump-after pol
 fi
 
+if takes_next; then
+    # The same of statistics that the recipe names. With --statistics the new recipe names none, as the old one does not.
+    mkdir "$folder/table"
+    awk 'BEGIN { print "a,b,c"; for (i = 0; i < 80; i++) print i % 7 "," i % 5 "," i % 7 + 2 * (i % 5) }' >"$folder/table/t.csv"
+    sed 's/^      normalise: fit/      statistics: t.json\n&/' compiler/recipes/table.yaml >"$folder/table/table.yaml"
+    "$FIRN" data-statistics "$folder/table/t.csv" --target-column c --held-out-per-mille 100 -o "$folder/table/t.json" \
+        >"$folder/out"
+    for named in recipe option; do
+        recipe=$folder/table/table.yaml
+        set --
+        [ $named = recipe ] || { recipe=compiler/recipes/table.yaml && set -- --statistics "$folder/table/t.json"; }
+        : >"$folder/runs"
+        expect "a study with statistics, by the $named" 0 '' "$FIRNC" tune "$recipe" --data "$folder/table/t.csv" \
+            --target-column c --trial-steps 4 --firn "$folder/runner" -o "$folder/by-$named" "$@"
+        expect "the recipe and the statistics, by the $named" 0 '' "$FIRNC" compile "$folder/by-$named/recipe.yaml" --mode train \
+            --dump-after pol "$@"
+    done
+    ! grep -q statistics "$folder/by-option/recipe.yaml" || fail "the recipe names statistics that it was given by an option"
+fi
+
 expect 'a tolerance that is none' 2 '--tolerance: x' tune --tolerance x -o "$folder/no"
 expect 'a gain above all' 2 '--least-gain: 2' tune --least-gain 2 -o "$folder/no"
 [ ! -e "$folder/no" ] || fail "a refused study made its folder"
