@@ -55,8 +55,9 @@ static const firn_command *command_at(uint32_t command) {
     return command < COMMAND_COUNT ? &commands[command]->words : NULL;
 }
 
-static const char *const commands_of_firn[] = {"train",  "eval",   "predict", "generate", "data", "data-statistics",
-                                               "digest", "report", "plot",    "flash",    NULL};
+static const char *const commands_of_firn[] = {"train",           "eval",   "predict",    "generate", "data",
+                                               "data-statistics", "digest", "checkpoint", "report",   "plot",
+                                               "flash",           NULL};
 
 static const firn_manual manual = {
     .program = "firnc",

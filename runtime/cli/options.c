@@ -897,8 +897,9 @@ void cli_say(const char *line) {
     firn_host_note("%s", line);
 }
 
-static const char *const commands_of_firnc[] = {"keygen", "compile", "sign", "attach",  "inspect", "schedule", "verify",
-                                                "image",  "compare", "tune", "weights", "tokens",  NULL};
+static const char *const commands_of_firnc[] = {"keygen",  "key",     "compile",  "check",  "sign",
+                                                "attach",  "inspect", "schedule", "verify", "image",
+                                                "compare", "tune",    "weights",  "tokens", NULL};
 
 const firn_manual cli_manual = {
     .program = "firn",

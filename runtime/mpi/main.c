@@ -48,8 +48,8 @@ static const firn_command *command_at(uint32_t position) {
     return command;
 }
 
-static const char *const commands_of_firn[] = {"predict", "generate", "data", "data-statistics", "export",
-                                               "digest",  "report",   "plot", "flash",           NULL};
+static const char *const commands_of_firn[] = {"predict",    "generate", "data", "data-statistics", "export", "digest",
+                                               "checkpoint", "report",   "plot", "flash",           NULL};
 
 static firn_manual manual = {
     .program = "firn-mpi",

@@ -108,6 +108,26 @@ for tool in firnc firn; do
     expect "$tool $first with a letter more" 2 "did you mean $first?" "$program" "x$first"
 done
 
+# A command of the other program is named as such, and nothing else is suggested in its place.
+for tool in firnc firn; do
+    "$BUILD/$tool" help | sed -n 's/^  \([a-z-]*\) .*/\1/p' | sort >"$folder/commands-of-$tool"
+done
+# refers PROGRAM OTHER COMMAND...: each command is one of the other program
+refers() {
+    program=$1 other=$2
+    shift 2
+    [ $# -gt 0 ] || fail "$program: no command is only of $other"
+    for command in "$@"; do
+        expect "$program $command" 2 "$command: is a command of $other; write $other $command" "$BUILD/$program" "$command"
+    done
+}
+# shellcheck disable=SC2046 # one word each
+{
+    refers firn firnc $(comm -23 "$folder/commands-of-firnc" "$folder/commands-of-firn")
+    refers firnc firn $(comm -13 "$folder/commands-of-firnc" "$folder/commands-of-firn")
+    [ ! -x "$BUILD/firn-mpi" ] || refers firn-mpi firn $(grep -vx 'train\|eval\|help' "$folder/commands-of-firn")
+}
+
 # Messages of files that several commands share name an option only after a command that has it, such as "firnc compile
 # --weights". The options of `given` need none, because the user has given them, or every command that reads a recipe or
 # data has them.
