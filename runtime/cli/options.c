@@ -340,7 +340,7 @@ static const firn_option options_of_all[] = {
      .text = "event files for TensorBoard, with the scalars of each step and evaluation; a folder that is not there is "
              "made, and one with the events of another run is refused",
      .kind = FIRN_OPTION_TEXT,
-     .names = FIRN_NAMES_FILE,
+     .names = FIRN_NAMES_FOLDER,
      .place = offsetof(cli_options, tensorboard),
      .commands = TRAIN},
     {.name = "--eval",

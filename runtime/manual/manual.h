@@ -23,7 +23,7 @@ typedef enum firn_option_kind {
     FIRN_OPTION_READ      /* `read` checks the value and stores it */
 } firn_option_kind;
 
-/* What the value of an option names. It decides what a shell completes, and what "-" is. */
+/* What the value of an option names. It decides what "-" is. */
 typedef enum firn_option_names {
     FIRN_NAMES_NOTHING, /* no file: "-" is a value like any other */
     FIRN_NAMES_FILE,    /* a file that must have a name: "-" is refused */

@@ -141,23 +141,32 @@ static bool check_stream(const reading *r, const firn_option *option, const char
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-static bool refuse_unknown(const reading *r, const char *word) {
-    const char *names[2 * FIRN_OPTIONS_MAX + 2], *near;
-    char name[FIRN_WORD_MAX + 1];
+/* Whether a word is a name of the list but for a typing mistake. */
+static bool is_mistyped(const char *word, const char *const *names) {
+    size_t rank;
+    return firn_nearest(word, names, &rank) != NULL && rank < FIRN_NEAR_PARTS;
+}
+
+/* The name of the option that an unknown one probably means, or NULL. An old name counts only where it is mistyped:
+ * synonyms are for what a name means now. */
+static const char *option_meant(const firn_command *command, const char *name) {
+    const char *names[FIRN_OPTIONS_MAX + 1];
     const firn_option *option;
     uint32_t count = 0;
-    for (uint32_t i = 0; (option = firn_option_at(r->command, i)) != NULL; i++) {
+    while ((option = firn_option_at(command, count)) != NULL)
         names[count++] = option->name;
-        if (option->old != NULL)
-            names[count++] = option->old;
-    }
     names[count] = NULL;
+    for (uint32_t i = 0; !is_mistyped(name, names) && (option = firn_option_at(command, i)) != NULL; i++)
+        if (option->old != NULL && is_mistyped(name, (const char *const[]){option->old, NULL}))
+            return option->name;
+    return firn_meant(name, names);
+}
+
+static bool refuse_unknown(const reading *r, const char *word) {
+    char name[FIRN_WORD_MAX + 1];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    near = count > 0 ? firn_meant(name, names) : NULL;
-    for (uint32_t i = 0; near != NULL && (option = firn_option_at(r->command, i)) != NULL; i++)
-        if (option->old == near)
-            near = option->name;
-    if (count == 0)
+    const char *near = option_meant(r->command, name);
+    if (firn_option_at(r->command, 0) == NULL)
         return firn_say(r->manual, r->command->name,
                         "%s: unknown option; %s has no options: leave it out, or write -- in "
                         "front of a name that begins so",

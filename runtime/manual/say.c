@@ -45,7 +45,9 @@ static const struct {
     {"pretrained", "--weights"},
     {"initfrom", "--weights"},
     {"arch", "--target"},
+    {"arch", "--core"},
     {"march", "--target"},
+    {"march", "--core"},
 };
 
 bool firn_say(const firn_manual *manual, const char *command, const char *format, ...) {
