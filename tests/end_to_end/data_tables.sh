@@ -160,6 +160,15 @@ cp "$folder/out" "$folder/middle"
 expect "numbers that are rounded once" 0 "" train prices --data "$folder/middle.csv" --target-column price
 same "decimal numbers are not rounded once" "$folder/out" "$folder/middle"
 
+# A table has many columns, each of which is read where it belongs.
+awk 'BEGIN {
+    for (row = 0; row < 4; row++)
+        for (column = 0; column < 1000; column++)
+            printf "%s%s", row == 0 ? "c" column : (row - 1) * 1000 + column, column < 999 ? "," : "\n"
+}' >"$folder/thousand.csv"
+expect "1000 columns" 0 "" "$FIRN" data "$folder/thousand.csv" --columns c999,c0 --target-column c500 --convert "$folder/thousand.npy"
+python3 -c "import sys, numpy as np; assert (np.load(sys.argv[1]) == [[999, 0], [1999, 1000], [2999, 2000]]).all()" "$folder/thousand.npy" ||
+    fail "columns of a wide table"
 # Another choice of columns is other data.
 expect "saved" 0 "" table table.csv --checkpoint "$folder/ckpt" --columns age,height
 expect "resumed with the columns swapped" 3 "CHECKPOINT_OTHER_DATA" table table.csv --checkpoint "$folder/ckpt" --resume --columns height,age
