@@ -198,10 +198,12 @@ bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_
 static void tell_no_key(const char *file, const firnc_bytes *bytes) {
     const bool is_private = strstr((const char *)bytes->data, "PRIVATE KEY-----") != NULL;
     const firn_key_text text = firn_key_text_of(bytes->data, bytes->count, is_private);
+    const bool is_none = strncmp(text.form, "no key", strlen("no key")) == 0;
     firnc_say(
-        "firnc: %s: holds %s%s, which Firn takes as no key: it takes P-256, public in PEM or secret in PEM or DER "
-        "without a password, and the %d bytes of firn train --device-key; %s",
-        file, text.form, text.of, DEVICE_KEY_BYTES, text.remedy);
+        "firnc: %s: holds %s%s%s takes P-256, public in PEM or secret in PEM or DER without a password, and the %d "
+        "bytes of firn train --device-key; %s",
+        file, text.form, text.of, is_none ? ": Firn" : ", which Firn takes as no key: it", DEVICE_KEY_BYTES,
+        text.remedy);
 }
 
 static bool identify(const firnc_bytes *bytes, generator *random, firnc_key_identity *identity) {

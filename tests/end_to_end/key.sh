@@ -92,6 +92,9 @@ expect "a device key and a plan" 2 "^firnc key: --plan: a device key signs no pl
 : >"$folder/empty"
 refused "an empty file" "empty: holds nothing, which Firn takes as no key: .*; make a pair with firnc keygen" "$folder/empty"
 refused "a plan" "signed: holds a plan, which Firn takes as no key: " "$folder/signed"
+refused "a text" "$RECIPE: holds no key: Firn takes P-256, .*; make a pair with firnc keygen" $RECIPE
+printf '0\020no key in DER, as it seems' >"$folder/other.der"
+refused "bytes that begin like DER" "other.der: holds no key that is known: Firn takes P-256, " "$folder/other.der"
 refused "a folder" "is a folder; give a file" "$folder"
 refused "no file" "none: cannot be opened" "$folder/none"
 head -c 100 "$folder/mine.key.pem" >"$folder/cut"
