@@ -117,6 +117,15 @@ static const char *mend_of_missing(const cli_session *session) {
                               : "leave out --resume to begin a run, or name the file that has it";
 }
 
+/* A plan that firnc compile --continue made has the state of the older run: who gives --resume with that run's
+ * checkpoint wants what the plan does by itself. */
+static const char *mend_of_run(const cli_session *session) {
+    return firn_fb_plan_origin_count(cli_plan(session)) != 0
+               ? "this plan of firnc compile --continue has the state of the older run in it: leave out --resume, and "
+                 "give --checkpoint, and --log, a new name"
+               : mend_of(FIRN_ERROR_CHECKPOINT_OTHER_RUN);
+}
+
 /* Returns true if the session is that of an eval plan with data of its own, which --eval-data gives. */
 static bool reads_eval_data(const cli_session *session) {
     return session->config.owner != NULL && session->options->eval_data_count != 0;
@@ -150,6 +159,8 @@ static const char *mend_in(const cli_session *session, int error, char *text, si
     switch (error) {
     case FIRN_ERROR_CHECKPOINT_MISSING:
         return mend_of_missing(session);
+    case FIRN_ERROR_CHECKPOINT_OTHER_RUN:
+        return mend_of_run(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
         return mend_of_data(session, text, size);
     case FIRN_ERROR_CHECKPOINT_OTHER_MODEL:

@@ -94,6 +94,8 @@ expect "another rate and batch" 0 "" compile $recipe other 45 --set 'trainer.ini
     --continue "$folder/first.ckpt"
 train other begun "$folder/text" --steps 0
 same_tensors begun first '.'
+expect "to resume from the older run" 3 "OTHER_RUN.*leave out --resume, and give --checkpoint, and --log, a new name" "$FIRN" train \
+    "$folder/other.plan" --pub "$folder/key.pub.pem" --data "$folder/text" --checkpoint "$folder/first.ckpt" --resume
 rm -f "$folder/log"
 train other other "$folder/text" --log "$folder/log"
 sed -n 2p "$folder/log" | grep -q '"step": *21,.*"learning_rate": *0.0005' || fail "the first step is not 21: $(sed -n 2p "$folder/log")"
