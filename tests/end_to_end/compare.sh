@@ -98,7 +98,7 @@ exec "$FIRN" "\$@"
 END
 chmod +x "$folder/late"
 status=0
-"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 2 --types bfloat16 --pol 0 --firn "$folder/late" -o "$folder/data" \
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --trial-steps 2 --types bfloat16 --pol 0 --firn "$folder/late" -o "$folder/data" \
     >"$folder/out" 2>"$folder/err" || status=$?
 [ $status -eq 1 ] && grep -q 'training float32 failed: .*it fails late$' "$folder/err" && [ ! -e "$folder/data" ] ||
     fail "a training that fails late: exit $status"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Inputs that raise messages which no other test raises, each with words of its message: recipes, data, and command lines.
-# tests/messages/table says which test raises which message; a new message needs a test, and may have its input here.
+# A new message needs a test, and may have its input here.
 #
 # Needs: python
 set -eu
@@ -162,12 +162,12 @@ twice "stands here twice; write the file again" '"truncation"' '"truncation": nu
 printf '1 2 3' >"$folder/ids"
 ids() { # WORDS HEADER
     printf '\223NUMPY\001\000\166\000%-117s\n\001\000\000\000' "$2" >"$folder/ids.npy"
-    says "$1" "$FIRNC" tokens --decode "$folder/ids.npy" --tokenizer tests/golden/tokens/bytes.json
+    says "$1" "$FIRNC" tokens --to-text "$folder/ids.npy" --tokenizer tests/golden/tokens/bytes.json
 }
 ids "has no shape in its header; save it again by numpy.save" "{'descr': '<i4', 'fortran_order': False, }"
 ids "is no array of one extent; save ids by numpy.ravel" "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 1), }"
 printf '\223NUMPY\011\000\166\000' >"$folder/ids.npy"
-says "has no header of versions 1 to 3 of .npy" "$FIRNC" tokens --decode "$folder/ids.npy" --tokenizer tests/golden/tokens/bytes.json
+says "has no header of versions 1 to 3 of .npy" "$FIRNC" tokens --to-text "$folder/ids.npy" --tokenizer tests/golden/tokens/bytes.json
 printf '{"a": 0, "a": 1}' >"$folder/vocabulary.json"
 printf '#version: 0.2\n' >"$folder/merges.txt"
 says "is there twice; remove one" "$FIRNC" tokens README.md --vocabulary "$folder/vocabulary.json" --merges "$folder/merges.txt" --count
