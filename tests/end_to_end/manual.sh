@@ -139,7 +139,7 @@ done >"$folder/options"
 find compiler/{emit,graph,job,keys,models,onnx,passes,recipe,weights} -name '*.[ch]' >"$folder/sources"
 python3 - "$folder/options" "$folder/sources" >"$folder/got" <<'END' ||
 import re, sys
-given = {"--hf", "--samples", "--set", "--data"}
+given = {"--hf", "--samples", "--set", "--data", "--statistics"}
 options = {tuple(line.split()) for line in open(sys.argv[1])}
 wrong = 0
 for name in open(sys.argv[2]).read().split():
