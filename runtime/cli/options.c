@@ -403,7 +403,7 @@ static const firn_option options_of_all[] = {
      .commands = TRAIN},
     {.name = "--patience",
      .value = "N",
-     .text = "end the run when N evaluations were not better than the best before them; needs --log",
+     .text = "end the run when N evaluations in a row were not better than the best before them; needs --log",
      .kind = FIRN_OPTION_NUMBER,
      .place = offsetof(cli_options, patience),
      .least = 1,
@@ -691,7 +691,7 @@ static const firn_command commands[] = {
      .text = "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name "
              "in .csv a line of numbers, in .npy an array of NumPy in float32, in .jsonl or by --format for people",
      .examples = {{"firn predict flowers/predict.plan --pub me.pub.pem --data new.csv --checkpoint flowers.ckpt -o "
-                   "new.predicted.csv",
+                   "new.predicted.csv --format csv",
                    "write a row with the predicted class for each row of new.csv"}},
      .bit = PREDICT,
      .operand = {.value = "PLAN",
@@ -803,8 +803,10 @@ static const firn_command commands[] = {
      .group = "Look",
      .summary = "write a page about runs: losses, memory, precision",
      .forms = {"LOG... -o FILE [options]", "--plan PLAN --pub PUB -o FILE"},
-     .text = "write one HTML file, which needs no network, about the logs of runs that train --log wrote, or rows that "
-             "a device printed: loss, validation, health and, with --plan, schedules, memory, ops and precision",
+     .text =
+         "write one HTML file, which needs no network, about the logs of runs that train --log wrote, or rows that "
+         "a device printed: loss, validation, health and, with --plan, schedules, memory, ops and precision; - reads a "
+         "log from standard input",
      .examples = {{"firn report run.jsonl --plan plans/train.plan --pub me.pub.pem -o run.html",
                    "write a page about a run"},
                   {"firn report --plan plans/train.plan --pub me.pub.pem -o before.html",
@@ -824,7 +826,9 @@ static const firn_command commands[] = {
      .group = "Look",
      .summary = "draw losses and learning rates as SVG",
      .forms = {"LOG... -o FILE"},
-     .text = "draw losses, evaluations and learning rates of the same as SVG; - reads from standard input",
+     .text = "draw losses, evaluations and learning rates of runs as one SVG file. A log is what train --log wrote, or "
+             "rows "
+             "that a device printed; - reads one from standard input",
      .examples = {{"firn plot run.jsonl -o run.svg", "draw the losses of a run"}},
      .bit = PLOT,
      .operand = {.value = "LOG",

@@ -93,14 +93,14 @@ static void print_examples(const firn_command *command, bool first) {
     for (uint32_t i = 0; i < FIRN_MANUAL_EXAMPLES && command->examples[i].line != NULL; i++) {
         const firn_example *example = &command->examples[i];
         print_roff_line(first && i == 0 ? "" : ".PP\n", example->text);
-        fputs(".nf\n", stdout);
+        fputs(".RS 4\n.nf\n", stdout); /* the command, indented below what it does */
         for (const char *rest = example->line; *rest != '\0';) {
             const size_t part = firn_example_part(rest);
             print_roff(rest, part);
             puts(rest[part] != '\0' ? " \\e" : "");
             rest += part + (rest[part] != '\0');
         }
-        fputs(".fi\n", stdout);
+        fputs(".fi\n.RE\n", stdout);
     }
 }
 

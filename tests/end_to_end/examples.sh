@@ -137,6 +137,7 @@ for made in me.key.pem train.plan run.ckpt run.html run.svg new.predicted.csv ru
     study/compare.csv signed.plan slots.bin text.bin; do
     [ -s "$made" ] || fail "no example has made $made"
 done
+head -n 1 new.predicted.csv | grep -q '^row,predicted,class,' || fail "the example of predict writes no predicted class"
 
 echo "$count examples, $failures failures"
 [ "$failures" -eq 0 ]

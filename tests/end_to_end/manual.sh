@@ -68,7 +68,7 @@ for tool in firnc firn; do
     awk 'FNR == NR { words = $0; next } !index(words, $0) { print; found = 1 } END { exit found }' "$folder/words" "$folder/lines" \
         >"$folder/out" || fail "$tool: the manual page has lines that help does not"
     # A line of the page that begins like a macro is escaped, so that groff prints it.
-    ! grep -v '^\.\(TH\|SH\|SS\|TP\|PP\|nf\|fi\)\( \|$\)' "$folder/page" | grep "^[.']" || fail "$tool: a text begins like a macro"
+    ! grep -v '^\.\(TH\|SH\|SS\|TP\|PP\|RS\|RE\|nf\|fi\)\( \|$\)' "$folder/page" | grep "^[.']" || fail "$tool: a text begins like a macro"
     "$program" help --completion bash >"$folder/completion"
     bash -n "$folder/completion" || fail "$tool: bash cannot read its completion"
     . "$folder/completion"

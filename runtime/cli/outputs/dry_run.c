@@ -105,7 +105,7 @@ static void print_memory(const cli_dry_run *run) {
     const uint64_t train = memory_of(run->session), eval = run->evaluation != NULL ? memory_of(run->evaluation) : 0;
     const uint64_t total = machine_memory("MemTotal"), available = machine_memory("MemAvailable");
     label("memory");
-    printf("%llu bytes", (unsigned long long)(train + eval));
+    printf("%llu bytes", (unsigned long long)train + eval);
     if (eval != 0)
         printf(": %llu of the training, %llu of the evaluations", (unsigned long long)train, (unsigned long long)eval);
     if (total != 0)

@@ -47,7 +47,9 @@ static int refuse_name(const cli_session *session, const char *what) {
 static int find_output(const cli_session *session, firn_tensor_info *output) {
     const char *name = session->options->name;
     if (session->info.outputs == 0) {
-        firn_host_fail(session->options->file, "the plan has no outputs; compile it with trainer.validate.outputs");
+        firn_host_fail(session->options->file, "the plan has no outputs; compile it with trainer.validate.outputs, or "
+                                               "give the predict.plan that firnc compile "
+                                               "--all makes");
         return CLI_REFUSED;
     }
     if (name == NULL && session->info.outputs > 1)

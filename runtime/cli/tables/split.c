@@ -126,7 +126,7 @@ void cli_note_split(const cli_session *session) {
     const bool noted = session->config.owner != NULL && session->options->eval_data_count == 0; /* by the training */
     if (noted || !find_parts(session, &parts))
         return;
-    const size_t bytes = 2 * parts.classes * sizeof *parts.trained;
+    const size_t bytes = sizeof *parts.trained * 2 * parts.classes;
     parts.trained = firn_host_allocate(bytes);
     parts.held = parts.trained + parts.classes;
     memset(parts.trained, 0, bytes);
