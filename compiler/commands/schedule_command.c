@@ -171,6 +171,8 @@ static int schedule_command(int argc, char **argv) {
         return firnc_usage("schedule",
                            "--range: %s is not a range of steps up to %.0f; write 0:100 for the first hundred", r.steps,
                            FIRNC_STEPS_MAX);
+    if (r.plot != NULL && firn_chart_is_misnamed(r.plot))
+        return firnc_usage("schedule", "--plot: %s is no name of SVG, which is drawn; end it in .svg", r.plot);
     firnc_bytes file;
     schedules *s = firnc_allocate(sizeof *s);
     if (!firnc_plan_read(r.name, &file))

@@ -1,10 +1,13 @@
 /* Draws curves as SVG (runtime/chart/chart.h). */
+#define _POSIX_C_SOURCE 200809L
+
 #include "runtime/chart/chart.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "runtime/text/utf8.h"
 
@@ -245,4 +248,14 @@ void firn_chart_write(FILE *to, const char *title, const char *axis, const firn_
     fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", LEFT + WIDTH / 2, top + GAP + BOTTOM - 24);
     put_text(to, axis);
     fputs("</text>\n</svg>\n", to);
+}
+
+bool firn_chart_is_misnamed(const char *name) {
+    static const char *const endings[] = {".png",  ".jpg", ".jpeg", ".gif", ".webp", ".tif",
+                                          ".tiff", ".bmp", ".pdf",  ".ps",  ".eps"};
+    const char *ending = strrchr(name, '.');
+    for (size_t i = 0; ending != NULL && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(ending, endings[i]) == 0)
+            return true;
+    return false;
 }

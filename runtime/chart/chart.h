@@ -3,6 +3,7 @@
 #ifndef FIRN_CHART_H
 #define FIRN_CHART_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -27,5 +28,9 @@ typedef struct firn_chart_panel {
 /* Writes a drawing in light and dark colours, as the viewer prefers. A caller that needs to know whether the text could
  * be written asks ferror(to). */
 void firn_chart_write(FILE *to, const char *title, const char *axis, const firn_chart_panel *panels, size_t count);
+
+/* Whether a file's name ends as that of a picture or page in a form that Firn does not write, such as .png or .pdf:
+ * what is opened by that name could not show SVG or HTML. Letters may be large or small. */
+bool firn_chart_is_misnamed(const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/chart/chart.h"
 #include "runtime/report/report.h"
 
 enum { LINE_BYTES = 1 << 16, READ_BYTES = 1 << 20 };
@@ -245,12 +246,16 @@ static int refuse(const report_log *log) {
     return CLI_FILE;
 }
 
-int report_logs_check(const cli_options *options, const char *what) {
+int report_logs_check(const cli_options *options, const char *what, const char *form, const char *ending) {
     uint32_t streams = 0;
     for (uint32_t i = 0; i < options->data_count; i++)
         streams += cli_is_stream(options->data[i]);
     if (streams > 1) {
         firn_host_fail("-", "standard input can be read once; leave out the second -");
+        return CLI_USAGE;
+    }
+    if (firn_chart_is_misnamed(options->output)) {
+        firn_host_fail(options->output, "is no name of %s, which a %s is written in; end it in %s", form, what, ending);
         return CLI_USAGE;
     }
     if (options->data_count <= REPORT_RUNS_MAX)

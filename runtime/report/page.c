@@ -72,7 +72,7 @@ static int read_runs(page *p) {
 
 static int read_all(page *p) {
     const cli_options *options = p->options;
-    int status = report_logs_check(options, "page");
+    int status = report_logs_check(options, "page", "HTML", ".html");
     if (status == CLI_OK)
         status = cli_is_stream(options->output) || firn_host_replaceable(options->output) ? read_runs(p) : CLI_FILE;
     if (status == CLI_OK && options->file != NULL)

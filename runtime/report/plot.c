@@ -119,7 +119,7 @@ static void name_plot(plot *p) {
 
 int cli_plot(const cli_options *options) {
     static plot p;
-    int status = report_logs_check(options, "drawing");
+    int status = report_logs_check(options, "drawing", "SVG", ".svg");
     if (status == CLI_OK && !cli_is_stream(options->output) && !firn_host_replaceable(options->output))
         status = CLI_FILE;
     for (uint32_t i = 0; status == CLI_OK && i < options->data_count; i++)

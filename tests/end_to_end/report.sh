@@ -239,6 +239,11 @@ FIRN_JAVASCRIPT=$folder/bad expect "a large library" 1 "has more than 1048576 by
 head -c 16777217 /dev/zero >large
 expect "a large profile" 1 "large: has more than 16777216 bytes; give the file that firn train --profile wrote" report run.jsonl --plan train.plan --pub key.pub.pem --profile large -o kept.html
 expect "a large matrix" 1 "large: has more than 1048576 bytes; give the file that firn eval --confusion wrote" report run.jsonl --confusion large -o kept.html
+expect "a drawing by the name of another form" 2 "run.PNG: is no name of SVG, which a drawing is written in; end it in .svg" \
+    "$FIRN" plot run.jsonl -o run.PNG
+expect "a page by the name of another form" 2 "run.pdf: is no name of HTML, .*; end it in .html" "$FIRN" report run.jsonl -o run.pdf
+[ ! -e run.PNG ] && [ ! -e run.pdf ] || fail "a file by the name of another form"
+expect "a drawing by a name of its own" 0 "" "$FIRN" plot run.jsonl -o run.drawing
 FIRN_JAVASCRIPT=$folder/none expect "a drawing needs no library" 0 "" "$FIRN" plot run.jsonl -o none.svg
 [ "$(cat kept.html)" = old ] || fail "a page that was refused has replaced another"
 # shellcheck disable=SC2046 # 33 words

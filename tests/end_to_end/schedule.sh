@@ -120,6 +120,8 @@ expect "a long drawing" 0 "" "$FIRNC" schedule "$folder/apart.plan" --range 0:10
 expect "no step" 2 "there is no step to draw" "$FIRNC" schedule "$folder/apart.plan" --range 3:3 --plot "$folder/none.svg"
 [ ! -e "$folder/none.svg" ] || fail "a drawing without a step was written"
 cp "$folder/apart.plan" "$folder/kept.plan"
+expect "a drawing by the name of another form" 2 "none.png is no name of SVG" "$FIRNC" schedule "$folder/apart.plan" \
+    --plot "$folder/none.png"
 expect "a drawing over the plan" 1 "would be replaced, and is read" "$FIRNC" schedule "$folder/apart.plan" --plot "$folder/apart.plan"
 same "a drawing replaced the plan" "$folder/apart.plan" "$folder/kept.plan"
 "$FIRNC" schedule "$folder/apart.plan" --plot "$folder/closed.svg" >&- || fail "a drawing needs standard output"
