@@ -685,7 +685,7 @@ typedef struct cli_appended {
 
 /* How entries are read that are lines of text. */
 typedef struct cli_appended_lines {
-    uint64_t (*step_of)(const char *line); /* 0: it is no line of a step */
+    uint64_t (*step_of)(const void *context, const char *line); /* 0: it is no line of a step */
     /* NULL, or called for each line; ahead: its step comes after that of the checkpoint. */
     void (*take)(void *context, const char *line, uint64_t step, bool ahead);
     void *context;
@@ -698,7 +698,8 @@ int cli_appended_begin(cli_appended *to, bool resume);
 /* Whether a file could be made in the folder of a path. errno says why not. */
 bool cli_appended_has_folder(const char *path);
 /* Reads the lines from here on, and keeps those of steps up to that of the checkpoint, of which none may be missing at
- * the end; a last line without a newline is dropped. Nothing is cut yet. Returns as above. */
+ * the end; a last line without a newline is dropped. A line that somebody else wrote is refused, because it would be
+ * dropped with what is behind it. Nothing is cut yet. Returns as above. */
 int cli_appended_keep(cli_appended *to, const cli_appended_lines *lines, uint64_t steps_done);
 /* Drops what is behind the entries that are kept, before the first entry is written. Returns as above. */
 int cli_appended_cut_ahead(cli_appended *to);

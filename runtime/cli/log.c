@@ -121,7 +121,8 @@ void cli_log_end(cli_log *log, bool failed) {
 /* --- going on with a log --- */
 
 /* Returns the step of a line, or 0 if the line is not one of a step. */
-static uint64_t step_of(const char *line) {
+static uint64_t step_of(const void *context, const char *line) {
+    (void)context;
     static const char begin[] = "{\"step\":";
     return strncmp(line, begin, sizeof begin - 1) == 0 ? strtoull(line + sizeof begin - 1, NULL, 10) : 0;
 }
@@ -143,7 +144,7 @@ static int refuse_head(const char *path, const char *line, ssize_t length) {
     const char *mend = "; move it away, or give another --log";
     if (length > 0 && line[0] == 0)
         firn_host_fail(path, "begins with bytes of 0, like a log that was cut while a run wrote it%s", mend);
-    else if (length > 0 && step_of(line) != 0)
+    else if (length > 0 && step_of(NULL, line) != 0)
         firn_host_fail(path, "lacks its first line, which names the run, like a log that was cut during a run%s", mend);
     else if (length <= 0 || strncmp(line, begin, sizeof begin - 1) != 0)
         firn_host_fail(path, "is not the log of a run: it has another first line%s", mend);

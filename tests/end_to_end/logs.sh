@@ -307,6 +307,27 @@ compile accuracy.plan eval
 refused "events of another evaluation" 1 "has event files of another run" --resume --eval accuracy.plan --tensorboard cut.events
 echo notes >cut.notes
 refused "a file that is no table" 1 "cut.notes: has other columns than this run writes: it begins with \"notes\"" $resume --csv cut.notes
+# lines FILE OPTION [OPTION]...: a whole line of somebody else is refused wherever it stands, as is a step behind a later one
+lines() {
+    file=$1 option=$2
+    shift 2
+    for edit in '2i # mine' '$a total,1' '5s/.*//' '$p' '6{h;d};7G'; do
+        sed "$edit" "$file" >cut.edited
+        [ "$edit" != '$p' ] || sed -n 3p "$file" >>cut.edited
+        refused "a line in $file: $edit" 1 "cut.edited: line [0-9]* is none that this run wrote there: it begins with .*; take it \
+out, or give another $option" $resume "$@" "$option" cut.edited
+    done
+}
+lines cut.csv --csv
+for edit in '$s/,[^,]*$/\r/' '$s/\r//' '$s/^/x/'; do
+    sed "$edit" cut.csv >cut.edited
+    refused "a row of another form: $edit" 1 "cut.edited: line 9 is none that this run wrote" $resume --csv cut.edited
+done
+expect "a log to go on with" 0 "" train run.plan --eval loss.plan --eval-every 4 --steps 8 --log cut.log --checkpoint cut.other
+lines cut.log --log
+{ cat cut.log && echo digest 0; } >cut.edited # as of standard output that appends to the log
+expect "a log with the digest of the run" 0 "" train run.plan --checkpoint cut.other $resume --log cut.edited --steps 1
+[ "$(sed '1,/"step":8,/d;/eval/d' cut.edited | cut -d , -f 1)" = '{"step":9' ] || fail "a log with the digest goes on: $(tail -n 2 cut.edited)"
 head -n 6 cut.csv >cut.short
 refused "a table that is too short" 1 "cut.short: ends at step 5 and the checkpoint is at step 8; give the table that goes with it" \
     $resume --csv cut.short

@@ -15,7 +15,10 @@
 
 #include "runtime/cli/cli.h"
 
-enum { ROOM_BYTES = 1 << 16 }; /* reserved at once, or one entry only if the disk has less */
+enum {
+    ROOM_BYTES = 1 << 16, /* reserved at once, or one entry only if the disk has less */
+    SHOWN_BYTES = 80      /* of a line that is refused */
+};
 
 /* --- writing --- */
 
@@ -255,32 +258,56 @@ int cli_appended_begin(cli_appended *to, bool resume) {
                                                                                           : cli_appended_refuse(to);
 }
 
-int cli_appended_keep(cli_appended *to, const cli_appended_lines *lines, uint64_t steps_done) {
-    char *line = NULL;
-    size_t space = 0;
-    ssize_t length;
-    uint64_t last = 0, step;
-    bool ahead = false;
-    off_t bytes = ftello(to->file);
-    while ((length = getline(&line, &space, to->file)) > 0 && line[length - 1] == '\n' &&
-           (step = lines->step_of(line)) != 0) {
-        ahead = ahead || step > steps_done;
-        if (lines->take != NULL)
-            lines->take(lines->context, line, step, ahead);
-        if (ahead)
-            continue;
-        bytes = ftello(to->file);
-        last = step;
-    }
-    free(line);
-    to->written = (uint64_t)bytes;
-    if (last == 0 || last == steps_done)
-        return CLI_OK;
+/* Whether a line is the last one that a run prints, where standard output appends to the same file. */
+static bool is_digest(const char *line) {
+    static const char begin[] = "digest ";
+    return strncmp(line, begin, sizeof begin - 1) == 0;
+}
+
+static int refuse_line(const cli_appended *to, const char *line, uint64_t number) {
+    const int shown = (int)strcspn(line, "\r\n");
+    firn_host_fail(to->path,
+                   "line %llu is none that this run wrote there: it begins with \"%.*s\"%s; take it out, or give "
+                   "another %s",
+                   (unsigned long long)number, shown > SHOWN_BYTES ? SHOWN_BYTES : shown, line,
+                   shown > SHOWN_BYTES ? "..." : "", to->option);
+    return CLI_FILE;
+}
+
+static int refuse_end(const cli_appended *to, uint64_t last, uint64_t steps_done) {
     const char *noun = strrchr(to->what, ' ');
     firn_host_fail(to->path,
                    "ends at step %llu and the checkpoint is at step %llu; give the%s that goes with it, or another %s",
                    (unsigned long long)last, (unsigned long long)steps_done, noun != NULL ? noun : "", to->option);
     return CLI_FILE;
+}
+
+int cli_appended_keep(cli_appended *to, const cli_appended_lines *lines, uint64_t steps_done) {
+    char *line = NULL;
+    size_t space = 0;
+    ssize_t length;
+    uint64_t number = 1, last = 0, before = 0; /* number: of the line, behind the head */
+    bool ahead = false, ours = true;
+    off_t bytes = ftello(to->file);
+    while (ours && (length = getline(&line, &space, to->file)) > 0 && line[length - 1] == '\n') {
+        const uint64_t step = lines->step_of(lines->context, line);
+        number++;
+        if (is_digest(line))
+            continue;
+        ours = step != 0 && step >= before;
+        before = step;
+        ahead = ahead || step > steps_done;
+        if (ours && lines->take != NULL)
+            lines->take(lines->context, line, step, ahead);
+        if (!ours || ahead)
+            continue;
+        bytes = ftello(to->file);
+        last = step;
+    }
+    const int status = ours ? CLI_OK : refuse_line(to, line, number);
+    free(line);
+    to->written = (uint64_t)bytes;
+    return status != CLI_OK || last == 0 || last == steps_done ? status : refuse_end(to, last, steps_done);
 }
 
 /* From then on entries are appended, so that no hole appears in a file that is cut during the run. */

@@ -121,11 +121,15 @@ bool cli_csv_evaluation(cli_csv *csv, uint64_t step) {
 /* --- beginning and going on -----------------------------------------------------------------------------------------
  */
 
-/* Returns the step of a row, or 0 if the line is none. */
-static uint64_t step_of(const char *line) {
-    char *end;
-    const uint64_t step = *line >= '0' && *line <= '9' ? strtoull(line, &end, 10) : 0;
-    return step != 0 && *end == ',' ? step : 0;
+/* Returns the step of a row, or 0 if the line is none: it has another number of columns, or another end. */
+static uint64_t step_of(const void *context, const char *line) {
+    const cli_csv *csv = context;
+    const size_t length = strcspn(line, ROW_END);
+    uint32_t commas = 0;
+    for (size_t i = 0; i < length; i++)
+        commas += line[i] == ',';
+    const bool whole = commas == csv->series.count + TIMING + csv->metric_count && strcmp(line + length, ROW_END) == 0;
+    return whole && *line >= '0' && *line <= '9' ? strtoull(line, NULL, 10) : 0;
 }
 
 /* Keeps the last row up to the checkpoint, whose evaluation may come now. */
