@@ -118,8 +118,7 @@ bool cli_csv_evaluation(cli_csv *csv, uint64_t step) {
     return replaced;
 }
 
-/* --- beginning and going on -----------------------------------------------------------------------------------------
- */
+/* --- going on ----------------------------------------------------------------------------------------------------- */
 
 /* Returns the step of a row, or 0 if the line is none: it has another number of columns, or another end. */
 static uint64_t step_of(const void *context, const char *line) {
@@ -132,13 +131,21 @@ static uint64_t step_of(const void *context, const char *line) {
     return whole && *line >= '0' && *line <= '9' ? strtoull(line, NULL, 10) : 0;
 }
 
+/* Whether a line could be a row of this table: it has as many cells, of which none has a comma in it. */
+static bool is_row(const cli_csv *csv, const char *line) {
+    size_t commas = 0;
+    for (const char *at = line; (at = strchr(at, ',')) != NULL; at++)
+        commas++;
+    return strlen(line) < csv->to.entry_bytes && commas == csv->series.count + TIMING + csv->metric_count;
+}
+
 /* Keeps the last row up to the checkpoint, whose evaluation may come now. */
 static void take_row(void *context, const char *line, uint64_t step, bool ahead) {
     cli_csv *csv = context;
     const size_t length = strlen(line);
     if (ahead)
         return;
-    csv->step = length < csv->to.entry_bytes ? step : 0; /* 0: it is no row that this file writes */
+    csv->step = is_row(csv, line) ? step : 0;
     if (csv->step == 0)
         return;
     memcpy(csv->to.last, line, length);
