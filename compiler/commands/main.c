@@ -128,14 +128,12 @@ static int perform(int argc, char **argv) {
     }
 }
 
-enum { INTERRUPTED = 130 };
-
 /* Ends the program. Signals are held back while files get their names, so what was being written then is whole. */
 static void end_by_signal(int signal_number) {
     static const char text[] = "firnc: interrupted; no file is half written\n";
     (void)signal_number;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
-    _exit(INTERRUPTED);
+    _exit(FIRNC_EXIT_INTERRUPTED);
 }
 
 /* Commands that have something to remove take these signals themselves. One that was ignored when the program began

@@ -27,7 +27,7 @@
 #include "plan/generated/words.h"
 #include "plan/signature.h"
 
-enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by a loss or loss scale; by a signal */
+enum { FIRN_STOPPED = 4 }; /* exit code of firn, by a loss or a loss scale */
 #define PUBLIC_KEY "study.pub.pem"
 
 enum { THREADS_MAX = 256 };
@@ -305,7 +305,7 @@ int firnc_study_end(firnc_study *study, bool good) {
     if (interrupted == 0)
         return FIRNC_EXIT_WRONG;
     firnc_say("firnc: %s: interrupted; nothing was kept", study->recipe);
-    return FIRN_INTERRUPTED;
+    return FIRNC_EXIT_INTERRUPTED;
 }
 
 const char *firnc_study_path(const firnc_study *study, const char *name) {

@@ -122,10 +122,7 @@ typedef struct cli_classes {
     uint32_t count;
 } cli_classes;
 
-/* Reads a file of names; path NULL: there is none. Returns CLI_OK or, after a message, CLI_FILE. Free it in any case.
- */
-int cli_classes_read(cli_classes *classes, const char *path);
-/* Writes names of classes as a file that cli_classes_read reads. Returns CLI_OK, or another exit code after a message.
+/* Writes names of classes as a file for --classes. Returns CLI_OK, or another exit code after a message.
  */
 int cli_classes_write(const char *path, char *const *names, uint32_t count);
 void cli_classes_free(cli_classes *classes);
@@ -399,8 +396,6 @@ int cli_json_write(const char *path, const struct cJSON *root);
 
 #define CLI_COLUMNS_ENDING ".columns" /* of the file beside a checkpoint */
 
-struct cJSON;
-
 /* Reads a list of names. Returns false, with no names, if it is no list of texts; NULL stands for no names. */
 bool cli_columns_parse(firn_host_names *names, const struct cJSON *list);
 /* Reads the names beside the checkpoint that is to be restored. owner: the training beside which the plan is opened, or
@@ -525,10 +520,10 @@ void cli_progress_end(cli_progress *progress);
 
 /* --- signals.c --- */
 
-/* Lets the same signals end the program at once, with the exit code of an interruption. */
+/* Lets SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM and SIGXCPU end the program at once, with the exit code of an
+ * interruption. */
 void cli_signals_end(void);
-/* From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM and SIGXCPU ask the command to stop after its current
- * step, and SIGPIPE is ignored. */
+/* From here on these signals ask the command to stop after its current step, and SIGPIPE is ignored. */
 void cli_signals_catch(void);
 /* Returns true if one of them has come. */
 bool cli_signals_came(void);
@@ -703,8 +698,8 @@ bool cli_appended_has_folder(const char *path);
 int cli_appended_keep(cli_appended *to, const cli_appended_lines *lines, uint64_t steps_done);
 /* Drops what is behind the entries that are kept, before the first entry is written. Returns as above. */
 int cli_appended_cut_ahead(cli_appended *to);
-/* Says that the file cannot be written, by errno. Returns CLI_FILE. */
-int cli_appended_refuse(const cli_appended *to);
+/* The last word of to->what, such as "log". */
+const char *cli_appended_noun(const cli_appended *to);
 /* Notices whether the file was cut, as by copytruncate of logrotate. Prints nothing. */
 void cli_appended_look(cli_appended *to);
 /* Does that, and then reserves room for the next entry, if the file system can reserve. Therefore a file that cannot

@@ -186,7 +186,6 @@ static int check_counter(const char *path) {
 int cli_paths_check(const cli_options *options) {
     bool train = strcmp(options->command, "train") == 0, plan = options->key_count != 0;
     bool logs = strcmp(options->command, "report") == 0 || strcmp(options->command, "plot") == 0;
-    const bool printed = options->confusion != NULL && strcmp(options->confusion, "-") == 0;
     const place outputs[] = {
         {"the checkpoint", train ? options->checkpoint : NULL, LISTED},
         {"the best checkpoint", options->keep_best, LISTED},
@@ -195,7 +194,7 @@ int cli_paths_check(const cli_options *options) {
         {"the counter", options->counter, REPLACED},
         {"the output", options->output, REPLACED},
         {"the output of the labels", options->labels_output, REPLACED},
-        {"the confusion matrix", printed ? NULL : options->confusion, REPLACED},
+        {"the confusion matrix", options->confusion, REPLACED},
         {"the output of the classes", options->classes_output, REPLACED},
         {"the profile", train ? options->profile : NULL, REPLACED},
         {"the event files", options->tensorboard, IN_PLACE}, /* of a folder, in which other outputs may be */

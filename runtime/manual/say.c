@@ -45,9 +45,9 @@ static const struct {
     {"pretrained", "--weights"},
     {"initfrom", "--weights"},
     {"arch", "--target"},
-    {"arch", "--core"},
+    {"arch", "--target"},
     {"march", "--target"},
-    {"march", "--core"},
+    {"march", "--target"},
 };
 
 bool firn_say(const firn_manual *manual, const char *command, const char *format, ...) {

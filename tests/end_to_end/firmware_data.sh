@@ -44,7 +44,7 @@ awk 'BEGIN { print "a,b,c,kind"; for (i = 0; i < 16; i++) printf "%d,%d,%d,%s\n"
 refuse() {
     title=$1 wanted=$2 pattern=$3 with=$4
     shift 4
-    expect "$title" "$wanted" "$pattern" "$FIRNC" export "$with" --firmware new --core cortex-m4f --pub my.pub.pem "$@"
+    expect "$title" "$wanted" "$pattern" "$FIRNC" export "$with" --firmware new --target cortex-m4f --pub my.pub.pem "$@"
     [ ! -e new ] || fail "$title: something was made"
 }
 # follow NAME PLAN: what the last message says works: the command between backquotes, with the column in its place, and
@@ -55,7 +55,7 @@ follow() {
     given=$(sed -n 's/.*`, then //p' err)
     expect "$1: $command" 0 "" sh -c "$command"
     # shellcheck disable=SC2086 # options
-    expect "$1: $given" 0 "" "$FIRNC" export "$2" --firmware new --core cortex-m4f --pub my.pub.pem $given
+    expect "$1: $given" 0 "" "$FIRNC" export "$2" --firmware new --target cortex-m4f --pub my.pub.pem $given
     [ -e new/Makefile ] || fail "$1: no project"
     rm -rf new
 }
@@ -99,12 +99,12 @@ fi
 caught() {
     while kill -0 "$1" 2>got && ! grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$1/status" 2>got; do sleep 0.01; done
 }
-expect "a project" 0 "" "$FIRNC" export table.plan --firmware whole --core rv32 --pub my.pub.pem
+expect "a project" 0 "" "$FIRNC" export table.plan --firmware whole --target rv32 --pub my.pub.pem
 files=$(find whole -type f | wc -l)
 for wait in 0 0.01 0.03 0.06; do
     rm -rf killed*
     status=0
-    "$FIRNC" export table.plan --firmware killed --core rv32 --pub my.pub.pem >out 2>err &
+    "$FIRNC" export table.plan --firmware killed --target rv32 --pub my.pub.pem >out 2>err &
     caught $!
     sleep $wait
     kill -TERM $! 2>got || :

@@ -250,7 +250,6 @@ TEST(numbers_of_precision_have_limits) {
                                   "max_loss_scale; firnc_mixed_precision_complete fills them in";
     static const char increase[] = "precision.steps_per_increase: is not from 1 to 1000000000000000";
     static const char tolerance[] = "precision.overflow_tolerance: is not a share from 0 to 1";
-    static const char factor[] = "precision.initial_loss_scale: a static factor is at least 2.93874e-39";
     static const char threshold[] = "precision.clip_threshold: is not a number above 0, or 0 without clipping";
     static const char gradient[] = "precision.gradient_type: is neither float32 nor the half type";
     static const limit limits[] = {
@@ -260,9 +259,12 @@ TEST(numbers_of_precision_have_limits) {
          "precision.half: is no half type; choose float16, bfloat16 or cbfloat16"},
         {MIXED, SIGNED, PRECISION(gradient_type), FIRN_FLOAT32, FIRN_FLOAT16, gradient},
         {TRAIN, SIGNED, PRECISION(gradient_type), FIRN_FLOAT32, FIRN_FLOAT16, gradient},
-        {STATIC, SINGLE, PRECISION(initial_loss_scale), 2.93874e-39, 2.9387e-39, factor},
-        {STATIC, SINGLE, PRECISION(initial_loss_scale), 3e38, (double)INFINITY, factor},
-        {STATIC, SINGLE, PRECISION(initial_loss_scale), 1, (double)NAN, factor},
+        {STATIC, SINGLE, PRECISION(initial_loss_scale), 2.93874e-39, 2.9387e-39,
+         "precision.initial_loss_scale: 2.93869944e-39 is no static factor, which is at least 2.93874e-39"},
+        {STATIC, SINGLE, PRECISION(initial_loss_scale), 3e38, (double)INFINITY,
+         "precision.initial_loss_scale: inf is no static factor, which is at least 2.93874e-39"},
+        {STATIC, SINGLE, PRECISION(initial_loss_scale), 1, (double)NAN,
+         "precision.initial_loss_scale: nan is no static factor, which is at least 2.93874e-39"},
         {DYNAMIC, SINGLE, PRECISION(min_loss_scale), 0x1p-14, 0x1.fffffep-15, dynamic},
         {DYNAMIC, SINGLE, PRECISION(min_loss_scale), 4, 5, dynamic},
         {DYNAMIC, SINGLE, PRECISION(initial_loss_scale), 1, 0.5, dynamic},
@@ -454,7 +456,7 @@ TEST(outputs_have_names_of_their_own) {
     job.output_count = FIRNC_OUTPUTS_MAX;
     accepted("the most outputs");
     job.output_count++;
-    refused("output_count: is above 64");
+    refused("output_count: 65 is above 64");
 }
 
 TEST(groups_have_names_of_their_own) {
@@ -481,7 +483,7 @@ TEST(groups_have_names_of_their_own) {
     job.group_count = FIRNC_GROUPS_MAX;
     accepted("the most groups");
     job.group_count++;
-    refused("group_count: is above 31");
+    refused("group_count: 32 is above 31");
 }
 
 TEST(schedules_have_roots) {

@@ -875,7 +875,7 @@ TEST(operands_that_do_not_fit_are_refused) {
          "takes channels, and its operand has 0 dimensions"},
         {"tensor s [3]; n: y = BatchNormalization(x s s s s)", "takes 4 numbers for its channels"},
         {"tensor s [4]; tensor m [4]; tensor v [4]; n: y = BatchNormalization(x s s m v) momentum=1.5 training_mode=1",
-         "has momentum 1.5, which is from 0 to 1"},
+         "has momentum 1.5; write one from 0 to 1"},
         {"image; tensor g [2]; tensor b [2]; n: y = GroupNormalization(x g b) num_groups=3",
          "has 3 groups for 4 channels"},
         {"n: y = LRN(x) size=0", "takes images and a size from 1 to 65535"},

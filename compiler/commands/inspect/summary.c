@@ -6,6 +6,7 @@
 #include "compiler/base/words.h"
 #include "compiler/commands/inspect/report.h"
 #include "compiler/graph/ir.h"
+#include "plan/bytes.h"
 #include "plan/costs/costs.h"
 #include "plan/generated/words.h"
 #include "plan/op_words.h"
@@ -305,14 +306,6 @@ static void find_unusual_training(firnc_summary *summary, uint32_t *capacity, co
         add(summary, capacity, "the run ends with the data, if that is before its last step");
 }
 
-/* Bytes that are all 0. */
-static bool is_zero(const uint8_t *bytes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (bytes[i] != 0)
-            return false;
-    return true;
-}
-
 static void find_unusual(firnc_summary *summary, const firnc_report *report) {
     const firn_header *header = &report->header;
     uint32_t capacity = 0, narrow = 0;
@@ -322,7 +315,8 @@ static void find_unusual(firnc_summary *summary, const firnc_report *report) {
         narrow += strncmp(summary->forms[i].text, "chunked", strlen("chunked")) == 0 ? summary->forms[i].reductions : 0;
     if (narrow > 0)
         add(summary, &capacity, firnc_format("%u sums are added up in a half type, by chunks", (unsigned)narrow));
-    if (!is_zero(header->vendor, sizeof header->vendor) || !is_zero(header->class_id, sizeof header->class_id))
+    if (!firn_is_zero(header->vendor, 0, sizeof header->vendor) ||
+        !firn_is_zero(header->class_id, 0, sizeof header->class_id))
         add(summary, &capacity, "it is for devices of one vendor or class, and others refuse it");
 }
 

@@ -22,7 +22,13 @@ enum {
 
 /* --- writing --- */
 
-int cli_appended_refuse(const cli_appended *to) {
+const char *cli_appended_noun(const cli_appended *to) {
+    const char *space = strrchr(to->what, ' ');
+    return space != NULL ? space + 1 : to->what;
+}
+
+/* Says that the file cannot be written, by errno. Returns CLI_FILE. */
+static int refuse(const cli_appended *to) {
     firn_host_fail(to->path, "%s cannot be written: %s; %s", to->what,
                    errno == ENXIO ? "nobody reads this pipe" : strerror(errno),
                    errno == EFBIG    ? firn_host_room()
@@ -185,9 +191,8 @@ static int claim(const cli_appended *to, bool there) {
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
         return CLI_OK;
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        const char *noun = strrchr(to->what, ' ');
-        firn_host_fail(to->path, "another run is writing this%s; wait for its end, or give another %s",
-                       noun != NULL ? noun : "", to->option);
+        firn_host_fail(to->path, "another run is writing this %s; wait for its end, or give another %s",
+                       cli_appended_noun(to), to->option);
         return CLI_FILE;
     }
     /* Another run may have written the file between the check and the lock. */
@@ -244,7 +249,7 @@ int cli_appended_begin(cli_appended *to, bool resume) {
     to->last = firn_host_allocate(to->entry_bytes);
     if (to->looks) {
         to->created = !there;
-        return !look(to, there) ? cli_appended_refuse(to) : there ? claim(to, there) : CLI_OK;
+        return !look(to, there) ? refuse(to) : there ? claim(to, there) : CLI_OK;
     }
     to->file = open_path(to->path, there);
     const int status = to->file != NULL ? claim(to, there) : CLI_OK;
@@ -254,8 +259,7 @@ int cli_appended_begin(cli_appended *to, bool resume) {
     if (to->file != NULL && there)
         return CLI_OK;
     to->written = to->head_bytes;
-    return to->file != NULL && put(to, to->head, to->head_bytes) && fflush(to->file) == 0 ? CLI_OK
-                                                                                          : cli_appended_refuse(to);
+    return to->file != NULL && put(to, to->head, to->head_bytes) && fflush(to->file) == 0 ? CLI_OK : refuse(to);
 }
 
 /* Whether a line is the last one that a run prints, where standard output appends to the same file. */
@@ -275,10 +279,9 @@ static int refuse_line(const cli_appended *to, const char *line, uint64_t number
 }
 
 static int refuse_end(const cli_appended *to, uint64_t last, uint64_t steps_done) {
-    const char *noun = strrchr(to->what, ' ');
     firn_host_fail(to->path,
-                   "ends at step %llu and the checkpoint is at step %llu; give the%s that goes with it, or another %s",
-                   (unsigned long long)last, (unsigned long long)steps_done, noun != NULL ? noun : "", to->option);
+                   "ends at step %llu and the checkpoint is at step %llu; give the %s that goes with it, or another %s",
+                   (unsigned long long)last, (unsigned long long)steps_done, cli_appended_noun(to), to->option);
     return CLI_FILE;
 }
 
@@ -318,5 +321,5 @@ int cli_appended_cut_ahead(cli_appended *to) {
     const off_t bytes = (off_t)to->written;
     if (ftruncate(file, bytes) == 0 && fseeko(to->file, bytes, SEEK_SET) == 0 && fcntl(file, F_SETFL, O_APPEND) == 0)
         return CLI_OK;
-    return cli_appended_refuse(to);
+    return refuse(to);
 }

@@ -79,7 +79,9 @@ static int add_name(cli_classes *classes, const char *path, char *name) {
 
 _Static_assert(CLI_CLASSES_MAX == 4096, "the message has the same number");
 
-int cli_classes_read(cli_classes *classes, const char *path) {
+/* Reads a file of names; path NULL: there is none. Returns CLI_OK or, after a message, CLI_FILE. The classes are to be
+ * freed in any case. */
+static int read_classes(cli_classes *classes, const char *path) {
     static const char mark[] = "\xef\xbb\xbf";
     *classes = (cli_classes){.path = path};
     size_t length = 0;
@@ -142,7 +144,7 @@ static void take(cli_classes *classes, const firn_host_names *trained) {
 
 int cli_classes_find(cli_classes *classes, const cli_session *session, uint64_t count, const char *const *others) {
     const firn_host_names *trained = &session->classes;
-    const int status = cli_classes_read(classes, session->options->classes);
+    const int status = read_classes(classes, session->options->classes);
     if (status != CLI_OK || classes->path != NULL)
         return status == CLI_OK ? compare(classes, session, others) : status;
     if (trained->count == 0 || trained->count != count)
@@ -181,7 +183,7 @@ int cli_classes_check_columns(const cli_classes *classes, const char *const *col
     return CLI_OK;
 }
 
-/* Refuses names that cli_classes_read would refuse. */
+/* Refuses names that read_classes would refuse. */
 static int check_names(const char *path, char *const *names, uint32_t count) {
     if (count > CLI_CLASSES_MAX) {
         firn_host_fail(path, "would have %lu names of classes, and at most %d are read; leave out --classes-output",

@@ -31,11 +31,6 @@ static bool find_matrix(const cli_session *session, matrix *found) {
     return true;
 }
 
-/* "-" is standard output. */
-static bool is_printed(const cli_options *options) {
-    return options->confusion != NULL && strcmp(options->confusion, "-") == 0;
-}
-
 static bool is_asked(const cli_options *options) {
     return options->confusion != NULL || options->per_class;
 }
@@ -56,7 +51,7 @@ int cli_confusion_check(const cli_session *session, cli_classes *classes) {
         status = cli_classes_check(classes, counts.classes, "the metric");
     if (status == CLI_OK && options->confusion != NULL)
         status = cli_classes_check_columns(classes, others);
-    if (status == CLI_OK && options->confusion != NULL && !is_printed(options) &&
+    if (status == CLI_OK && options->confusion != NULL && !cli_is_stream(options->confusion) &&
         !firn_host_replaceable(options->confusion))
         status = CLI_FILE;
     return status;
@@ -150,7 +145,7 @@ int cli_confusion_write(const cli_session *session, const cli_classes *classes) 
     matrix counts;
     if (!is_asked(options) || !find_matrix(session, &counts))
         return CLI_OK;
-    if (options->confusion != NULL && !is_printed(options)) {
+    if (options->confusion != NULL && !cli_is_stream(options->confusion)) {
         const int status = write_matrix(options->confusion, &counts, classes);
         if (status != CLI_OK)
             return status;
@@ -164,7 +159,7 @@ void cli_confusion_print(const cli_session *session, const cli_classes *classes)
     matrix counts;
     if (!is_asked(session->options) || !find_matrix(session, &counts))
         return;
-    if (is_printed(session->options))
+    if (cli_is_stream(session->options->confusion))
         put_matrix(stdout, &counts, classes);
     if (session->options->per_class)
         put_classes(stdout, &counts, classes);

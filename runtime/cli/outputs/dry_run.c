@@ -1,13 +1,10 @@
 /* firn train --dry-run: what a training would be that has been opened, with its memory and the files that it would
  * write. Nothing is written here but standard output; what would be refused has been refused while it was opened. */
-#define _GNU_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "runtime/cli/cli.h"
 
@@ -33,10 +30,8 @@ static int check_counter(cli_session *session) {
     const int error = port->counter->read(port->context, &stored);
     if (error != FIRN_OK || stored >= session->info.security_counter)
         return error;
-    char *copy = firn_host_path(path, "");
-    const bool can = faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) == 0;
+    const bool can = cli_appended_has_folder(path);
     session->port.counter_cause = can ? 0 : errno;
-    free(copy);
     return can ? FIRN_OK : FIRN_ERROR_COUNTER;
 }
 

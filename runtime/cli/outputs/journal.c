@@ -37,11 +37,10 @@ int cli_journal_cut_ahead(cli_journal *journal) {
 /* Notes at once that a file was cut, as entries of it may be lost. */
 static void note_cut(const cli_journal *journal, const cli_appended *file, uint64_t step) {
     const bool emptied = file->cut == CLI_FILE_EMPTIED;
-    const char *noun = strrchr(file->what, ' ');
     cli_progress_end(journal->progress);
     if (!journal->session->options->quiet)
         firn_host_note("%s was %s after step %llu, and the run goes on%s%s%s", file->path, emptied ? "emptied" : "cut",
-                       (unsigned long long)step, emptied ? ": the" : "", emptied && noun != NULL ? noun : "",
+                       (unsigned long long)step, emptied ? ": the " : "", emptied ? cli_appended_noun(file) : "",
                        emptied ? " begins again with its first line" : "");
 }
 
