@@ -8,7 +8,6 @@
 
 #include "compiler/base/words.h"
 #include "compiler/commands/commands.h"
-#include "compiler/commands/inspect/inspect.h"
 #include "compiler/commands/inspect/report.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/firmware/board.h"

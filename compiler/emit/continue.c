@@ -223,8 +223,7 @@ static bool check_fit(const continuing *c) {
         firnc_say("firnc: %s: warning: %swhat is missing begins anew", c->to->run.file, text);
     if (c->anew.count > 0)
         firnc_say("firnc: %s: note: state of the optimizer begins anew, for what it has not trained: %s; firnc inspect "
-                  "--tensors "
-                  "of the new plan lists all state, and firn digest --per-tensor what the checkpoint has",
+                  "--tensors of the new plan lists all state, and firn digest --per-tensor what the checkpoint has",
                   c->to->run.file, firnc_names_brief(&c->anew));
     return true;
 }

@@ -22,9 +22,9 @@ typedef struct firnc_records {
     firnc_bytes npy[FIRNC_DEVICE_STREAMS]; /* the files; empty behind the last stream of the plan */
 } firnc_records;
 
-/* The name of a stream's file without .npy, such as "data", and the option that names the user's file. */
+/* The name of a stream's file without .npy, such as "data". */
 const char *firnc_records_name(uint32_t stream);
-/* The option that names its file: --data, --labels or --sample-weights. */
+/* The option that names the user's file of a stream: --data, --labels or --sample-weights. */
 const char *firnc_records_option(uint32_t stream);
 
 /* Reads the records. They must be of the type and the length that the plan reads, in range, enough for a batch of each

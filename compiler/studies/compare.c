@@ -8,7 +8,6 @@
 #include "compiler/commands/commands.h"
 #include "compiler/studies/compare_results.h"
 #include "compiler/studies/study.h"
-#include "plan/generated/words.h"
 
 #define PRECISION "trainer.init.precision."
 

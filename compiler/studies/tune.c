@@ -550,7 +550,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The attempts that were not decided for one cause, and the median noise of all whose time was measured. */
+/* The number of attempts with an outcome. */
 static uint32_t count_of(const tuning *t, const char *outcome) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < t->attempt_count; i++)
@@ -558,6 +558,7 @@ static uint32_t count_of(const tuning *t, const char *outcome) {
     return count;
 }
 
+/* The median noise of the attempts whose time was measured; 0: none was. */
 static double usual_noise(const tuning *t) {
     double *noise = firnc_allocate((t->attempt_count + 1) * sizeof *noise);
     uint32_t count = 0;

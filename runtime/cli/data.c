@@ -1,6 +1,5 @@
 /* firn data: says what data files hold, what a plan takes from them or why it refuses them, and writes what a device
  * gets of them. Files are described as they are first, so that a file that the plan refuses is described, too. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/ops.h"

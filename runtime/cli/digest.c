@@ -1,6 +1,5 @@
 /* firn digest: prints the SHA-256 of the state in a checkpoint, the same value that `firn train` prints at its end;
  * with an option also one per tensor, to find where two runs diverge. */
-#include <string.h>
 
 #include "plan/identity.h"
 #include "runtime/cli/cli.h"

@@ -2,7 +2,6 @@
  * everything: what it lacks, whether the plan may run there, and when it is complete. A transfer that breaks off is
  * repeated by calling firn flash again. */
 #define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

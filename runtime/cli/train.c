@@ -1,6 +1,5 @@
 /* firn train: runs steps until the run is complete (if it has an end), the requested number is done, a signal arrives,
  * a value is not finite, or evaluations have not become better for long enough. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/manual/nearest.h"
 #include "runtime/manual/parts.h"
 
 static bool asks_for_help(const char *word) {

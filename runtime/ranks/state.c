@@ -2,7 +2,6 @@
  * rank. A tensor of the optimizer that belongs to a unit has its contents where the unit is updated; elsewhere its
  * pages are never touched. */
 #define FIRN_FB_INLINE /* plan/access.h */
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/ranks/internal.h"

@@ -1,7 +1,6 @@
 /* firnc inspect, one screen (compiler/commands/inspect/report.h): what a person decides by, in at most 40 lines of 100
  * characters. Each label has a limit of lines; what does not fit ends with dots, and the parts have it in full. What
  * the report of the plan only says is marked so. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -197,7 +196,8 @@ static void put_inputs(screen *to) {
     put(to, "", text, 2);
 }
 
-/* "160 samples: 2,561 bytes, or about 2,846 of data of which 100 per mille are held out, if none is read twice" */
+/* "the run reads 160 samples: 2,561 bytes, of about 2,846 with the other part if none is read twice; refused below 33
+ * bytes" */
 static const char *needs(const firnc_report *report) {
     const firnc_summary *summary = &report->summary;
     const char *least = firnc_format("refused below %s bytes", firnc_grouped(summary->least_bytes));
@@ -280,7 +280,7 @@ static void put_schedule(screen *to) {
         1);
 }
 
-/* "28 adamw" for each op that updates parameters. */
+/* "28 by adamw" for each op that updates parameters. */
 static const char *optimizers(const firnc_summary *summary) {
     const char *text = "";
     for (uint32_t i = 0; i < summary->update_count; i++) {

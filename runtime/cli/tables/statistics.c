@@ -2,7 +2,6 @@
  * writes them as JSON, whose numbers are those of float32, digit for digit. firnc freezes them into a plan. Sums are
  * taken in float64, in two passes and in the order of the records, so the same data give the same file anywhere. */
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
