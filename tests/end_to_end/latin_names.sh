@@ -1,6 +1,6 @@
 #!/bin/sh
-# Names of columns and classes that are no UTF-8, as in a table that was saved as Latin-1: each file of JSON is JSON that
-# Python reads, and the names come back with the bytes that they have. Names in UTF-8 are as they were.
+# Names of columns, classes and files that are no UTF-8, as in a table that was saved as Latin-1: each JSON is JSON that
+# Python reads, and names of columns and classes come back with the bytes that they have. Names in UTF-8 are as they were.
 #
 # Needs: python
 set -eu
@@ -81,5 +81,18 @@ for wrong in '{"latin1":3}' '{"latin1":"€"}' '{"latin2":"a"}' '[]' 7; do
     expect "a column $wrong" 1 "is no list of the columns" "$FIRN" eval plans/eval.plan --pub key.pub.pem --checkpoint latin.ckpt \
         --target-column art --data latin.csv
 done
+
+# Names of files: each byte of one that is no UTF-8 is the character with its number.
+latin=$(printf 'gr\366\337e')
+cp "$root/compiler/recipes/small_mlp.yaml" "$latin.yaml"
+expect "a plan of this name" 0 "" "$FIRNC" compile "$latin.yaml" --mode train --key key.key.pem -o "$latin.plan"
+"$FIRNC" inspect "$latin.plan" --json >inspect.json
+"$FIRNC" check "$latin.yaml" --json --set trainer.init.loop.num_steps=1 >check.json 2>err
+python3 - >out 2>err <<'end' || fail "JSON of files whose names are no UTF-8"
+import json
+
+assert json.load(open("inspect.json", encoding="utf-8"))["file"] == "größe.plan"
+assert json.load(open("check.json", encoding="utf-8"))["recipe"] == "größe.yaml"
+end
 
 [ "$failures" -eq 0 ]

@@ -91,7 +91,7 @@ compiler/bindings/python plan/ compiler/base compiler/bindings runtime runtime/d
 compiler/examples       plan/ compiler compiler/graph compiler/job
 compiler/firmware       plan/ schedules compiler/ runtime runtime/targets
 compiler/commands       plan/ schedules compiler/ runtime runtime/chart runtime/manual runtime/program
-compiler/commands/inspect plan/ schedules compiler/
+compiler/commands/inspect plan/ schedules compiler/ runtime/text
 compiler/studies        plan/ schedules compiler/ runtime/chart
 end
 

@@ -1,10 +1,8 @@
-/* firnc inspect: checks a plan as the runtime would, except for the signature, computes its totals, and prints the
- * document that document.c makes. */
+/* firnc inspect: checks a plan as the runtime would, except for the signature, and computes its totals. What is printed
+ * of them is made in document.c, screen.c and text.c. */
 #include "compiler/commands/inspect/inspect.h"
 
 #include <cjson/cJSON.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,47 +168,6 @@ static void find_arena(firnc_report *report) {
         report->arena_bytes += bytes;
     }
     find_live_bytes(report);
-}
-
-static void *allocate(size_t bytes) {
-    return firnc_allocate(bytes);
-}
-
-static void keep(void *memory) {
-    (void)memory; /* memory from firnc_allocate is not freed one by one */
-}
-
-#define CJSON_DIGITS 1e15 /* cJSON prints whole numbers below this exactly */
-#define NUMBER_BYTES 32u  /* of the text of a number */
-
-static bool prints_exactly(double value) {
-    return value == floor(value) && fabs(value) < CJSON_DIGITS && !(value == 0 && signbit(value));
-}
-
-/* cJSON prints other numbers with 15 digits if that is nearly the number, and -0 without its sign. They are replaced by
- * texts with enough digits to tell them from every other number. */
-static void make_numbers_exact(cJSON *parent) {
-    for (cJSON *item = parent->child; item != NULL; item = item->next) {
-        const double value = item->valuedouble;
-        if (cJSON_IsNumber(item) && !prints_exactly(value)) {
-            char *text = firnc_allocate(NUMBER_BYTES);
-            snprintf(text, NUMBER_BYTES, "%.15g", value);
-            if (strtod(text, NULL) != value)
-                snprintf(text, NUMBER_BYTES, "%.17g", value);
-            item->type = cJSON_Raw;
-            item->valuestring = text;
-        }
-        make_numbers_exact(item);
-    }
-}
-
-void firnc_inspect_memory(bool compilers) {
-    cJSON_InitHooks(compilers ? &(cJSON_Hooks){.malloc_fn = allocate, .free_fn = keep} : NULL);
-}
-
-void firnc_inspect_print_json(cJSON *document) {
-    make_numbers_exact(document);
-    puts(cJSON_Print(document));
 }
 
 /* cJSON allocates with firnc_allocate, which never fails, so no item of the document can be missing. */

@@ -39,7 +39,7 @@ int firnc_report_make(firnc_report *report, const char *file, const firnc_bytes 
  * must be freed after it is set back. */
 void firnc_inspect_memory(bool compilers);
 
-/* Prints a document as JSON whose numbers are exact; changes it for that. */
+/* Prints a document as JSON whose numbers are exact and whose texts are UTF-8; changes it for that. */
 void firnc_inspect_print_json(cJSON *document);
 
 /* Makes the document with everything that firnc inspect reports about the plan. It is allocated with firnc_allocate. */
