@@ -33,9 +33,20 @@ static firn_line refuse_command(const firn_manual *manual, const char *word) {
     return FIRN_LINE_WRONG;
 }
 
+/* Refuses words of which one would be ignored. */
+static bool is_one_request(const firn_manual *manual, const firn_help_request *r) {
+    const char *whole = r->completion != NULL ? "--completion" : "--all";
+    const char *more = r->command != NULL                ? r->command
+                       : r->man                          ? "--man"
+                       : r->completion != NULL && r->all ? "--all"
+                                                         : NULL;
+    return more == NULL || (r->completion == NULL && !r->all) ||
+           firn_say(manual, "help", "%s: is about all commands, and alone; leave out %s", whole, more);
+}
+
 static firn_line print_help(const firn_manual *manual, int count, char **words) {
     firn_help_request r = {0};
-    if (!firn_options_read(manual, &firn_help_command, count, words, &r))
+    if (!firn_options_read(manual, &firn_help_command, count, words, &r) || !is_one_request(manual, &r))
         return FIRN_LINE_WRONG;
     const firn_command *command = r.command != NULL ? firn_command_named(manual, r.command) : NULL;
     if (r.command != NULL && command == NULL)
