@@ -63,7 +63,7 @@ fi
 
 # --- standard input that cannot be read -------------------------------------------------------------------------------
 
-for way in "" --decode; do
+for way in "" --to-text; do
     expect "a folder at standard input $way" 1 "standard input: cannot be read: Is a directory; check where it comes from" \
         sh -c "exec '$FIRNC' tokens $way - $(tokenizer pair) -o '$folder/none' <'$folder'"
 done

@@ -248,7 +248,6 @@ TEST(numbers_of_the_run_have_limits) {
 TEST(numbers_of_precision_have_limits) {
     static const char dynamic[] = "precision: a dynamic loss scale begins between min_loss_scale, at least 2^-14, and "
                                   "max_loss_scale; firnc_mixed_precision_complete fills them in";
-    static const char increase[] = "precision.steps_per_increase: is not from 1 to 1000000000000000";
     static const char tolerance[] = "precision.overflow_tolerance: is not a share from 0 to 1";
     static const char threshold[] = "precision.clip_threshold: is not a number above 0, or 0 without clipping";
     static const char gradient[] = "precision.gradient_type: is neither float32 nor the half type";
@@ -272,8 +271,10 @@ TEST(numbers_of_precision_have_limits) {
         {DYNAMIC, SINGLE, PRECISION(initial_loss_scale), 16, (double)NAN, dynamic},
         {DYNAMIC, SINGLE, PRECISION(max_loss_scale), 4, 3, dynamic},
         {DYNAMIC, SINGLE, PRECISION(max_loss_scale), 3e38, (double)INFINITY, dynamic},
-        {DYNAMIC, LONG, PRECISION(steps_per_increase), 1, 0, increase},
-        {DYNAMIC, LONG, PRECISION(steps_per_increase), 1e15, 1e15 + 1, increase},
+        {DYNAMIC, LONG, PRECISION(steps_per_increase), 1, 0,
+         "precision.steps_per_increase: 0 is not from 1 to 1000000000000000"},
+        {DYNAMIC, LONG, PRECISION(steps_per_increase), 1e15, 1e15 + 1,
+         "precision.steps_per_increase: 1000000000000001 is not from 1 to 1000000000000000"},
         {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 0, -0x1p-149, tolerance},
         {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 1, 1.0000002, tolerance},
         {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 1, (double)NAN, tolerance},
