@@ -51,6 +51,11 @@ BEFORE_ALL {
     assert_non_null(mkdtemp(folder));
 }
 
+/* A file of an earlier test is gone, and a new one may have its number. */
+BEFORE_EACH {
+    firnc_files_forget();
+}
+
 AFTER_ALL {
     (void)unlink(inside("written"));
     assert_int_equal(rmdir(folder), 0); /* rmdir fails if any other file was left in the folder */
