@@ -248,7 +248,6 @@ TEST(numbers_of_the_run_have_limits) {
 TEST(numbers_of_precision_have_limits) {
     static const char dynamic[] = "precision: a dynamic loss scale begins between min_loss_scale, at least 2^-14, and "
                                   "max_loss_scale; firnc_mixed_precision_complete fills them in";
-    static const char tolerance[] = "precision.overflow_tolerance: is not a share from 0 to 1";
     static const char threshold[] = "precision.clip_threshold: is not a number above 0, or 0 without clipping";
     static const char gradient[] = "precision.gradient_type: is neither float32 nor the half type";
     static const limit limits[] = {
@@ -275,9 +274,12 @@ TEST(numbers_of_precision_have_limits) {
          "precision.steps_per_increase: 0 is not from 1 to 1000000000000000"},
         {DYNAMIC, LONG, PRECISION(steps_per_increase), 1e15, 1e15 + 1,
          "precision.steps_per_increase: 1000000000000001 is not from 1 to 1000000000000000"},
-        {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 0, -0x1p-149, tolerance},
-        {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 1, 1.0000002, tolerance},
-        {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 1, (double)NAN, tolerance},
+        {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 0, -0x1p-149,
+         "precision.overflow_tolerance: -1.40129846e-45 is not a share from 0 to 1"},
+        {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 1, 1.0000002,
+         "precision.overflow_tolerance: 1.00000024 is not a share from 0 to 1"},
+        {DYNAMIC, SINGLE, PRECISION(overflow_tolerance), 1, (double)NAN,
+         "precision.overflow_tolerance: nan is not a share from 0 to 1"},
         {CLIPPED, SINGLE, PRECISION(clip_threshold), 0x1p-149, 0, threshold},
         {CLIPPED, SINGLE, PRECISION(clip_threshold), 3e38, (double)INFINITY, threshold},
         {TRAIN, SINGLE, PRECISION(clip_threshold), 0, 1, threshold},
