@@ -45,8 +45,6 @@ static const struct {
     {"pretrained", "--weights"},
     {"initfrom", "--weights"},
     {"arch", "--target"},
-    {"arch", "--target"},
-    {"march", "--target"},
     {"march", "--target"},
 };
 
