@@ -171,7 +171,7 @@ for zeros in 0 480; do # bytes of weights of 0, before those of 1: the file at f
     { head -c $zeros /dev/zero; for i in $(seq $(((480 - zeros) / 4))); do printf '\000\000\200\077'; done; } | npy "$folder/weighs.npy" '<f4' '(120,)'
     [ $zeros = 0 ] && fault=nines || fault=weighs
     expect "no row counts, $fault" 1 "^firn: [^ ]*/$fault.npy: .*(NO_ROWS)" "$FIRN" eval "$folder/unweighted.plan" --pub "$PUB" \
-        --data "$folder/images" --labels "$folder/nines.npy" --weights "$folder/weighs.npy" --checkpoint "$folder/mlp" --allow-other-data --quiet
+        --data "$folder/images" --labels "$folder/nines.npy" --sample-weights "$folder/weighs.npy" --checkpoint "$folder/mlp" --allow-other-data --quiet
 done
 
 # For features that are not finite, the message does not mention the learning rate, which is not the cause.

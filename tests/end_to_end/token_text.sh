@@ -131,10 +131,10 @@ printf '1 2 3\n' >"$folder/numbers"
     expect "an empty file of ids" 1 "nothing.bin: has no ids" "$FIRNC" tokens --to-text "$folder/nothing.bin" $pair \
         -o "$folder/none.txt"
     expect "text into no folder" 1 "absent/text: cannot be .*: No such file or directory; check that its folder exists" \
-        "$FIRNC" tokens --decode "$folder/raw.bin" $pair -o "$folder/absent/text"
+        "$FIRNC" tokens --to-text "$folder/raw.bin" $pair -o "$folder/absent/text"
     expect "ids into no folder" 1 "absent/ids.bin: cannot be .*: No such file or directory; check that its folder exists" \
         "$FIRNC" tokens --text a $pair -o "$folder/absent/ids.bin"
-    expect "ids of no file" 1 "absent.bin: cannot be .*: No such file or directory" "$FIRNC" tokens --decode "$folder/absent.bin" $pair
+    expect "ids of no file" 1 "absent.bin: cannot be .*: No such file or directory" "$FIRNC" tokens --to-text "$folder/absent.bin" $pair
     expect "an empty text" 1 "standard input: has no tokens, because the text is empty" "$FIRNC" tokens - $pair -o -
     expect "an empty --text" 2 "its value is empty" "$FIRNC" tokens --text "" $pair -o -
     expect "a folder" 1 "standard input: cannot be read: Is a directory" sh -c "exec '$FIRNC' tokens - $pair -o - </"
