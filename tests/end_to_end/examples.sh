@@ -13,8 +13,6 @@ case $BUILD in
 /*) ;;
 *) BUILD=$root/$BUILD ;;
 esac
-FIRNC=$BUILD/firnc
-FIRN=$BUILD/firn
 
 # from_help PROGRAM COMMAND, from_page PROGRAM COMMAND: the examples, one a line.
 from_help() {
