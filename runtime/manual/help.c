@@ -4,7 +4,7 @@
 
 #include "runtime/manual/parts.h"
 
-enum { WIDTH = 100, OPTION_COLUMN = 36, NAME_COLUMN = 17, TERM_BYTES = 128 };
+enum { WIDTH = 100, OPTION_COLUMN = 36, NAME_WIDTH = 16, TERM_BYTES = 128 };
 
 /* Prints the words of a text in lines of at most WIDTH, indented by `indent` spaces. The cursor is at `column` on
  * entry; returns where it is afterwards, without a newline. */
@@ -107,6 +107,6 @@ void firn_help_print_short(const firn_manual *manual) {
         if (strcmp(command->group, group) != 0)
             printf("%s\n", command->group);
         group = command->group;
-        printf("  %-*s %s\n", NAME_COLUMN - 3, command->name, command->summary);
+        printf("  %-*s %s\n", NAME_WIDTH, command->name, command->summary);
     }
 }
