@@ -467,6 +467,7 @@ static const firn_option options_of_all[] = {
      .value = "PORT",
      .text = "the serial port of the device, or a local socket",
      .kind = FIRN_OPTION_TEXT,
+     .names = FIRN_NAMES_FILE,
      .place = offsetof(cli_options, port),
      .commands = FLASH,
      .needed = FLASH,

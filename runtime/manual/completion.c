@@ -23,7 +23,7 @@ static void print_commands(const firn_manual *manual) {
 
 /* --- bash --------------------------------------------------------------------------------------------------------- */
 
-/* Prints what bash completes after an option with a value: one of its words, or a file. */
+/* Prints what bash completes after an option with a value: one of its words, a file, a folder or nothing. */
 static void print_bash_value(const char *command, const firn_option *option) {
     if (option->value == NULL)
         return;
@@ -31,13 +31,15 @@ static void print_bash_value(const char *command, const firn_option *option) {
     if (option->brief != NULL)
         printf(" | %s:%s", command, option->brief);
     fputs(") ", stdout);
-    if (!lists_values(option)) {
-        puts("options= ;;");
-        return;
+    if (lists_values(option)) {
+        fputs("options= files= words='", stdout);
+        print_listed(option);
+        puts("' ;;");
+    } else {
+        puts(option->names == FIRN_NAMES_NOTHING  ? "options= files= ;;"
+             : option->names == FIRN_NAMES_FOLDER ? "options= files=-d ;;"
+                                                  : "options= ;;");
     }
-    fputs("options= files= words='", stdout);
-    print_listed(option);
-    puts("' ;;");
 }
 
 static void print_bash_options(const firn_command *command) {
@@ -54,7 +56,7 @@ static void print_bash(const firn_manual *manual) {
     const char *program = manual->program;
     printf("# Completion of %s for bash, printed by `%s help --completion bash`.\n_%s() {\n", program, program,
            program);
-    puts("    local word=${COMP_WORDS[COMP_CWORD]} options= words= files=yes");
+    puts("    local word=${COMP_WORDS[COMP_CWORD]} options= words= files=-f");
     puts("    if [ \"$COMP_CWORD\" -eq 1 ]; then");
     fputs("        mapfile -t COMPREPLY < <(compgen -W '", stdout);
     print_commands(manual);
@@ -70,7 +72,7 @@ static void print_bash(const firn_manual *manual) {
     print_commands(manual);
     puts("' ;;\n    esac");
     puts("    case $word in -*) words=\"$words $options\" files= ;; esac");
-    puts("    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"; [ -z \"$files\" ] || compgen -f -- "
+    puts("    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"; [ -z \"$files\" ] || compgen \"$files\" -- "
          "\"$word\")");
     printf("}\ncomplete -o filenames -F _%s %s\n", program, program);
 }
@@ -103,7 +105,10 @@ static void print_zsh_option(const firn_option *option) {
         } else if (option->value != NULL) {
             putchar(':');
             print_zsh_text(option->value);
-            fputs(":_files", stdout);
+            fputs(option->names == FIRN_NAMES_NOTHING  ? ": "
+                  : option->names == FIRN_NAMES_FOLDER ? ":_files -/"
+                                                       : ":_files",
+                  stdout);
         }
         putchar('\'');
     }
@@ -166,7 +171,10 @@ static void print_fish_option(const firn_manual *manual, const firn_command *com
         print_listed(option);
         putchar('\'');
     } else if (option->value != NULL) {
-        fputs(" -r -F", stdout);
+        fputs(option->names == FIRN_NAMES_NOTHING  ? " -x"
+              : option->names == FIRN_NAMES_FOLDER ? " -x -a '(__fish_complete_directories)'"
+                                                   : " -r -F",
+              stdout);
     }
     fputs(" -d ", stdout);
     print_fish_text(option->text);

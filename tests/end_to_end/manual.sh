@@ -203,5 +203,9 @@ for command in compile compare tune; do
 done
 touch "$folder/a.plan"
 [ "$(completed firn train "$folder/a.")" = "$folder/a.plan" ] || fail "files are not completed"
+[ "$(completed firn train --data "$folder/a.")" = "$folder/a.plan" ] || fail "files of an option are not completed"
+[ -z "$(completed firn train --steps "$folder/a.")" ] || fail "a number is completed as a file"
+mkdir "$folder/a.d"
+[ "$(completed firnc compile --hf "$folder/a.")" = "$folder/a.d" ] || fail "a folder is not completed alone"
 
 [ "$failures" -eq 0 ]

@@ -33,9 +33,13 @@ run() {
 }
 
 count=0
+# What a reader copies: pages and scripts, with continued lines joined.
+find README.md plan schedules runtime compiler tests -name '*.md' -o -name '*.sh' | grep -v '/old_names\.sh$' |
+    while read -r file; do sed -e ':a' -e '/\\$/N; s/\\\n//; ta' -e "s|^|$file: |" "$file"; done >"$folder/said_everywhere"
+
 for tool in firn firnc; do
-    program=$FIRN
-    [ $tool = firn ] || program=$FIRNC
+    program=$FIRN variable=FIRN
+    [ $tool = firn ] || program=$FIRNC variable=FIRNC
     pairs "$program" >"$folder/pairs"
     while read -r command new old; do
         count=$((count + 1))
@@ -61,6 +65,8 @@ for tool in firn firnc; do
             fail "$tool $command $old: something else than a note and what $new says"
         }
         same "$tool $command $old: the output or status of $new" "$folder/printed" "$folder/wanted_output"
+        grep -E "(^|[^a-z_])($tool|\\\$$variable)[\"']* $command [^|;\`]*$old([^a-z-]|\$)" "$folder/said_everywhere" >"$folder/out" &&
+            fail "$tool $command $old: a page or a script has the old name"
         "$program" help --completion bash | grep "^    $command) options=" | grep -e " $old\( \|'\)" >/dev/null &&
             fail "$tool $command $old: completed"
         "$program" help "$command" | grep "^  $tool " | grep -e "$old " >/dev/null && fail "$tool $command $old: a form has it"
