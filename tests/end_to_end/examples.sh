@@ -3,7 +3,7 @@
 # runs as it stands, in a folder with the files that it names. The order is that of a user: keys, plans, runs, what is made of
 # them. Uses bash, because that is the shell of most users.
 #
-# Needs: test_update
+# Needs: test_update mpi
 set -eu
 
 . tests/end_to_end/expectations
@@ -25,7 +25,13 @@ from_page() {
 }
 
 mkdir "$folder/bin" "$folder/js" "$folder/js/chart.js"
-for tool in firn firnc; do
+tools="firn firnc firn-mpi"
+if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null; then
+    echo "skipped: examples of firn-mpi: Open MPI is missing (.packages/install mpi)"
+    tools="firn firnc"
+fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+for tool in $tools; do
     ln -s "$BUILD/$tool" "$folder/bin/$tool"
     "$BUILD/$tool" help | sed -n 's/^  \([a-z-]*\) .*/\1/p' >"$folder/commands"
     while read -r command; do
@@ -34,7 +40,7 @@ for tool in firn firnc; do
         from_page "$BUILD/$tool" "$command" >"$folder/of_page"
         [ -s "$folder/of_help" ] || fail "$tool $command: no example"
         cmp -s "$folder/of_help" "$folder/of_page" || fail "$tool $command: help and page have other examples"
-        grep -v -e "\(^\|| \)$tool $command " "$folder/of_help" && fail "$tool $command: an example of something else"
+        grep -v -e "\(^\|| \|^mpirun -n 2 \)$tool $command " "$folder/of_help" && fail "$tool $command: an example of something else"
         sed "s/^/$tool $command	/" "$folder/of_help" >>"$folder/examples"
     done <"$folder/commands"
 done
@@ -85,7 +91,8 @@ cut -d , -f 1,2 flowers.csv | head -n 6 >new.csv
 
 FIRN_JAVASCRIPT=$folder/js
 PATH=$folder/bin:$PATH
-export FIRN_JAVASCRIPT PATH
+TMPDIR=$folder # of the session of mpirun
+export FIRN_JAVASCRIPT PATH TMPDIR
 
 # device: starts one, behind a pseudo terminal, whose name goes where the example says /dev/ttyUSB0.
 device() {
