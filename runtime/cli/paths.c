@@ -140,6 +140,8 @@ static int compare(place output, place other) {
         return refuse(output, other, "over");
     if (is_inside(other.path, output.path))
         return refuse(output, other, "into the folder of");
+    if (other.how == LISTED && is_beside(other.path, CLI_COLUMNS_ENDING, output.path))
+        return refuse(output, other, "over the names of columns beside");
     if (output.how == IN_PLACE)
         return CLI_OK;
     static const char *const beside[][2] = {{".tmp", "by way of .tmp over"}, {".lock", "by way of .lock over"}};
@@ -200,7 +202,7 @@ int cli_paths_check(const cli_options *options) {
         {"the event files", options->tensorboard, IN_PLACE}, /* of a folder, in which other outputs may be */
     };
     const place others[] = {
-        {plan ? "the plan" : "the checkpoint", options->file, IN_PLACE},
+        {plan ? "the plan" : "the checkpoint", options->file, plan ? IN_PLACE : LISTED},
         {"the device key", options->device_key, IN_PLACE},
         {"the output of the labels", options->labels_output, REPLACED},
         {"the output of the classes", options->classes_output, REPLACED},
@@ -210,8 +212,8 @@ int cli_paths_check(const cli_options *options) {
         {"the eval plan", options->eval, IN_PLACE},
         {"the labels of the evaluation", options->eval_labels, IN_PLACE},
         {"the weights of the evaluation", options->eval_weights, IN_PLACE},
-        {"the checkpoint", options->checkpoint, REPLACED},
-        {"the best checkpoint", options->keep_best, REPLACED},
+        {"the checkpoint", options->checkpoint, LISTED},
+        {"the best checkpoint", options->keep_best, LISTED},
         {"the log", options->log, IN_PLACE},
         {"the table", options->csv, IN_PLACE},
         {"the counter", options->counter, REPLACED},

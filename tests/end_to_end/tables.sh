@@ -339,6 +339,11 @@ done
 cp "$folder/houses.csv" "$folder/over.ckpt.columns"
 expect "names over the data" 2 "with its columns over the data" plain train "$folder/plain/train.plan" \
     --data "$folder/over.ckpt.columns" --target-column price --checkpoint "$folder/over.ckpt" --steps 1
+expect "a prediction over the names" 2 "over the names of columns beside the checkpoint" "$FIRN" predict \
+    "$folder/houses/predict.plan" --pub "$PUB" --data "$folder/houses.csv" --checkpoint "$folder/best.ckpt" \
+    -o "$folder/best.ckpt.columns" --format csv
+expect "an export over the names" 2 "over the names of columns beside the checkpoint" "$FIRN" export "$folder/best.ckpt" \
+    -o "$folder/best.ckpt.columns"
 
 # --- classes, and what weights and older runs know of statistics -----------------------------------------------------
 
