@@ -137,7 +137,8 @@ static bool check_metric(const firnc_recipe *recipe, const firnc_tree *node) {
                firnc_tree_fail(node, "auc needs two classes, or loss: binary_cross_entropy_with_logits; write loss");
     case FIRNC_METRIC_MEAN_SQUARED_ERROR:
         return recipe->facts.comparable ||
-               firnc_tree_fail(node, "the loss has no targets to take a difference from; write loss");
+               firnc_tree_fail(node, "the loss has no targets to take a difference from; write %s",
+                               classes ? "accuracy, or loss" : "loss");
     default:
         return classes || firnc_tree_fail(node, "the loss has neither classes nor perplexity; write loss");
     }
