@@ -1,12 +1,14 @@
 /* Messages about command lines, and the search for the word that was meant. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/manual/nearest.h"
 #include "runtime/manual/parts.h"
 
-enum { LINE_BYTES = 8192 };
+enum { LINE_BYTES = 2000 }; /* of a message that is not shortened */
 
 /* Words of other programs for our commands and options, as firn_word_normalise gives them. A word may have several
  * rows: the first one counts whose meaning is in the list that is searched. */
@@ -48,17 +50,29 @@ static const struct {
     {"march", "--target"},
 };
 
+/* Leaves out the middle of a line that a very long word has made too long, because what mends it stands at its end. */
+static void shorten(char *line, size_t bytes) {
+    memcpy(line + LINE_BYTES / 2, "...", 3);
+    memmove(line + LINE_BYTES / 2 + 3, line + bytes - LINE_BYTES / 2, LINE_BYTES / 2 + 1);
+}
+
 bool firn_say(const firn_manual *manual, const char *command, const char *format, ...) {
-    char line[LINE_BYTES];
-    int length = snprintf(line, sizeof line, "%s%s%s: ", manual->program, command != NULL ? " " : "",
-                          command != NULL ? command : "");
+    char *line = NULL;
+    size_t bytes = 0;
+    FILE *text = open_memstream(&line, &bytes);
     va_list arguments;
     va_start(arguments, format);
-    if (length > 0 && (size_t)length < sizeof line)
-        vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
+    if (text != NULL) {
+        fprintf(text, "%s%s%s: ", manual->program, command != NULL ? " " : "", command != NULL ? command : "");
+        vfprintf(text, format, arguments);
+    }
     va_end(arguments);
+    const bool whole = text != NULL && fclose(text) == 0;
+    if (whole && bytes > LINE_BYTES)
+        shorten(line, bytes);
     if (manual->say != NULL)
-        manual->say(line);
+        manual->say(whole ? line : "memory is exhausted");
+    free(line);
     return false;
 }
 

@@ -93,6 +93,16 @@ answers >"$folder/answers"
 answers_are $golden "the programs answer" "$@"
 without_line >"$folder/got"
 [ ! -s "$folder/got" ] || fail "options without a command line in $golden; add lines without an answer, and run this with --write:"
+# A very long word leaves the message its end, which says what to do.
+long=$(printf '%70000s' '' | tr ' ' a)
+for said in "unknown command; \`firn help\` lists the commands:$long" "unknown option; \`firn help eval\` lists the options:eval --$long" \
+    "is not a number of threads; write one from 1 to 256:eval --threads=$long" "the PLAN is a; leave it out:eval a $long" \
+    "is neither; write yes or no:eval --header $long"; do
+    line=${said%%:*}
+    # shellcheck disable=SC2086 # several words
+    expect "a very long word: $line" 2 "^firn[^:]*: .*\.\.\.a.*$line$" "$FIRN" ${said#*:}
+    [ "$(wc -c <"$folder/err")" -lt 2100 ] || fail "a message of $(wc -c <"$folder/err") bytes"
+done
 [ -z "$(ls "$folder/empty")" ] || fail "a command line that is refused left a file: $(ls "$folder/empty")"
 echo "$(grep -c ' |' $golden) command lines, $failures failures"
 [ "$failures" -eq 0 ]
