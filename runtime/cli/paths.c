@@ -133,6 +133,19 @@ static bool is_beside(const char *path, const char *ending, const char *other) {
     return same;
 }
 
+/* Refuses an output whose writing takes another name that is `other`. */
+static int compare_beside(place output, place other) {
+    if (output.path == NULL || output.how == IN_PLACE)
+        return CLI_OK;
+    static const char *const beside[][2] = {{".tmp", "by way of .tmp over"}, {".lock", "by way of .lock over"}};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (is_beside(output.path, beside[i][0], other.path))
+            return refuse(output, other, beside[i][1]);
+    if (output.how == LISTED && is_beside(output.path, CLI_COLUMNS_ENDING, other.path))
+        return refuse(output, other, "with its columns over");
+    return CLI_OK;
+}
+
 static int compare(place output, place other) {
     if (output.path == NULL || other.path == NULL || cli_is_stream(output.path) || cli_is_stream(other.path))
         return CLI_OK;
@@ -142,15 +155,7 @@ static int compare(place output, place other) {
         return refuse(output, other, "into the folder of");
     if (other.how == LISTED && is_beside(other.path, CLI_COLUMNS_ENDING, output.path))
         return refuse(output, other, "over the names of columns beside");
-    if (output.how == IN_PLACE)
-        return CLI_OK;
-    static const char *const beside[][2] = {{".tmp", "by way of .tmp over"}, {".lock", "by way of .lock over"}};
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-        if (is_beside(output.path, beside[i][0], other.path))
-            return refuse(output, other, beside[i][1]);
-    if (output.how == LISTED && is_beside(output.path, CLI_COLUMNS_ENDING, other.path))
-        return refuse(output, other, "with its columns over");
-    return CLI_OK;
+    return compare_beside(output, other);
 }
 
 /* Refuses an output that is the file behind a standard descriptor, such as /dev/stdout: printed text would land in the
@@ -232,6 +237,8 @@ int cli_paths_check(const cli_options *options) {
             status = compare(outputs[i], (place){"the data of the evaluation", options->eval_data[j], IN_PLACE});
         for (uint32_t j = 0; status == CLI_OK && j < options->key_count; j++)
             status = compare(outputs[i], (place){"the key", options->keys[j], IN_PLACE});
+        if (status == CLI_OK && options->tensorboard != NULL) /* other outputs may be in this folder */
+            status = compare_beside(outputs[i], (place){"the event files", options->tensorboard, IN_PLACE});
     }
     return status == CLI_OK ? check_counter(options->counter) : status;
 }

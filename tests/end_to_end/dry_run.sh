@@ -82,6 +82,10 @@ outputs='--checkpoint run.ckpt --checkpoint-every 10 --log run.jsonl --counter c
     says '^writes  *events: a folder, '
     says '^writes  *times: the times of the ops, '
     says '^writes  *counter: the security counter, '
+    printf 'a\033[2J\nb' >../name # of a file, which neither ends the line nor reaches the terminal
+    dry 0 $base --csv "$(cat ../name)" --checkpoint "$(cat ../name)2"
+    says '^writes  *a.x1b\[2J.x0ab: a table, '
+    says '^  *a.x1b\[2J.x0ab2.tmp, .columns and .lock: '
     dry 0 $base --steps 0
     says '^steps  *none of 40'
     : >empty
@@ -125,6 +129,10 @@ outputs='--checkpoint run.ckpt --checkpoint-every 10 --log run.jsonl --counter c
     refused $base --tensorboard events
     refused $base --tensorboard none/events
     refused $base --tensorboard text
+    for ending in .tmp .lock .columns; do
+        refused $base --checkpoint new.ckpt --tensorboard new.ckpt$ending
+        [ $wanted -eq 2 ] || fail "events at new.ckpt$ending: exit $wanted"
+    done
     refused $base --log new/
     refused $base --counter none/counter
     refused $base --counter text
@@ -179,6 +187,17 @@ outputs='--checkpoint run.ckpt --checkpoint-every 10 --log run.jsonl --counter c
     mkdir disk
     if mount -t tmpfs -o size=64k tmpfs disk 2>../err; then
         refused $base --checkpoint disk/run.ckpt
+        mkdir disk/events
+        head -c 100000 /dev/zero >disk/rest 2>../err || true
+        refused $base --log disk/run.jsonl
+        refused $base --csv disk/run.csv
+        wanted=0 # the name of an event file has the time, so the line is compared without it
+        "$FIRN" train $base --tensorboard disk/events --threads 1 --quiet >../said 2>../wanted </dev/null || wanted=$?
+        dry $wanted $base --tensorboard disk/events --quiet
+        sed 's/tfevents[^:]*//' ../wanted >../wanted.line
+        sed 's/tfevents[^:]*//' ../err >../err.line
+        same "events on a full disk: another line" ../wanted.line ../err.line
+        grep -q "the event file cannot be written: No space left" ../err || fail "events on a full disk"
         umount disk
     else
         echo "skipped for want of the right to mount: a disk that is full"

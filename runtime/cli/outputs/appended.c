@@ -221,8 +221,9 @@ bool cli_appended_has_folder(const char *path) {
     return can;
 }
 
-/* Finds out whether the file could be opened, and opens it for reading if it is gone on with. Returns false with errno
- * set if it could not. A pipe is not opened, because its reader would see that. */
+/* Finds out whether the file could be opened, a new one also whether there is room for its first entry, and opens it
+ * for reading if it is gone on with. Returns false with errno set if it could not. A pipe is not opened, because its
+ * reader would see that. */
 static bool look(cli_appended *to, bool there) {
     struct stat status;
     if (there) {
@@ -239,7 +240,7 @@ static bool look(cli_appended *to, bool there) {
         errno = EISDIR;
         return false;
     }
-    return cli_appended_has_folder(to->path);
+    return cli_appended_has_folder(to->path) && firn_host_has_room(to->path, to->head_bytes + to->entry_bytes);
 }
 
 int cli_appended_begin(cli_appended *to, bool resume) {

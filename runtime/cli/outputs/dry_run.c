@@ -113,13 +113,15 @@ static void print_memory(const cli_dry_run *run) {
 static void print_file(const char *path, const char *what) {
     struct stat status;
     label("writes");
-    printf("%s: %s", path, what);
+    firn_host_print(stdout, path);
+    printf(": %s", what);
     printf("%s\n", stat(path, &status) == 0 && status.st_size > 0 ? "; it is there, and goes on or is replaced" : "");
 }
 
 static void print_beside(const char *path, const char *ending, const char *what) {
     label("");
-    printf("%s%s: %s\n", path, ending, what);
+    firn_host_print(stdout, path);
+    printf("%s: %s\n", ending, what);
 }
 
 /* A checkpoint and what stands beside it. */
@@ -166,14 +168,14 @@ int cli_dry_run_print(const cli_dry_run *run) {
     const cli_options *options = run->session->options;
     printf("dry run: nothing was run or written\n");
     label("plan");
-    printf("%s: %s%s%llu parameter%s, kernels %s\n", options->file,
-           run->session->report.model != NULL ? run->session->report.model : "",
+    firn_host_print(stdout, options->file);
+    printf(": %s%s%llu parameter%s, kernels %s\n", run->session->report.model != NULL ? run->session->report.model : "",
            run->session->report.model != NULL ? ", " : "", (unsigned long long)run->session->info.parameters,
            cli_s(run->session->info.parameters), run->session->info.kernels);
     print_steps(run);
     if (run->evaluation != NULL) {
         label("evaluates");
-        printf("%s", run->evaluation->options->file);
+        firn_host_print(stdout, run->evaluation->options->file);
         if (run->eval_every != 0)
             printf(" every %llu step%s and", (unsigned long long)run->eval_every, cli_s(run->eval_every));
         printf(" at the end\n");
