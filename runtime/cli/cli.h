@@ -112,7 +112,20 @@ const char *cli_s(uint64_t count);
 /* Writes 64 hexadecimal digits and a terminating 0. */
 void cli_hex(char text[65], const uint8_t hash[32]);
 
-/* --- classes.c: names of classes --- */
+/* --- outputs/print.c: how commands print --- */
+
+/* Writes the escape of a character, \u and four digits, or two of them. */
+void cli_put_json_code(FILE *to, uint32_t code);
+/* Prints a JSON string in ASCII. Of a text that is no UTF-8 each byte is the character with its number. */
+void cli_print_json(FILE *to, const char *text);
+/* Writes a text as a cell of CSV, in quotes where it needs them. */
+void cli_print_csv(FILE *to, const char *text);
+/* Prints "digest <hex>" on stdout. */
+int cli_print_digest(const uint8_t digest[32]);
+/* Flushes stdout. Returns CLI_OK if everything was written. */
+int cli_flush(void);
+
+/* --- outputs/classes.c: names of classes --- */
 
 enum { CLI_CLASSES_MAX = 4096 }; /* as a confusion matrix may have */
 
@@ -130,8 +143,6 @@ void cli_classes_free(cli_classes *classes);
 int cli_classes_check(const cli_classes *classes, uint64_t count, const char *of);
 /* Refuses names that would give a table two columns of one name. columns: the table's others; NULL ends them. */
 int cli_classes_check_columns(const cli_classes *classes, const char *const *columns);
-/* Writes a text as a cell of CSV, in quotes where it needs them. */
-void cli_print_csv(FILE *to, const char *text);
 
 /* --- report.c: what a plan says for people --- */
 
@@ -387,12 +398,15 @@ bool cli_all_zero(const cli_session *session, uint32_t stream);
 /* Returns the file that it is wrong with. */
 const char *cli_rows_file(const cli_session *session, cli_rows rows);
 
-/* --- columns.c: which columns of tables are read, and what classes are called --- */
+/* --- tables/json.c --- */
 
 struct cJSON;
+
 /* Writes JSON and a line feed as a file, whole, or leaves what was there. Returns CLI_OK or, after a message, CLI_FILE.
  */
 int cli_json_write(const char *path, const struct cJSON *root);
+
+/* --- tables/columns.c: which columns of tables are read, and what classes are called --- */
 
 #define CLI_COLUMNS_ENDING ".columns" /* of the file beside a checkpoint */
 
@@ -446,7 +460,7 @@ bool cli_say_samples(const cli_session *session, char *text, size_t size);
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
 int cli_restore(cli_session *session);
 
-/* --- npy.c --- */
+/* --- outputs/npy.c --- */
 
 #define CLI_NPY_HEADER_BYTES 256 /* room for 8 extents, and a multiple of 64 as the format wants */
 
@@ -908,7 +922,7 @@ int cli_plot(const cli_options *options);        /* likewise */
 /* Stores what the loss of the plan is, such as "cross-entropy", and its unit, such as "nats per byte", or "". */
 void cli_loss_words(const cli_session *session, const char **loss, const char **unit);
 
-/* --- overview.c: what firn data says of columns and tokens --- */
+/* --- tables/overview.c: what firn data says of columns and tokens --- */
 
 /* Prints what each column of a file holds, if it is a table. */
 void cli_columns_print(const char *path, const firn_host_wanted *wanted);
@@ -916,16 +930,7 @@ void cli_columns_print(const char *path, const firn_host_wanted *wanted);
  */
 void cli_tokens_print(const firn_host_data *data, uint32_t index);
 
-/* Writes the escape of a character, \u and four digits, or two of them. */
-void cli_put_json_code(FILE *to, uint32_t code);
-/* Prints a JSON string in ASCII. Of a text that is no UTF-8 each byte is the character with its number. */
-void cli_print_json(FILE *to, const char *text);
-/* Prints "digest <hex>" on stdout. */
-int cli_print_digest(const uint8_t digest[32]);
-/* Flushes stdout. Returns CLI_OK if everything was written. */
-int cli_flush(void);
-
-/* --- classes.c: the names of classes of a session --- */
+/* --- outputs/classes.c: the names of classes of a session --- */
 
 /* Takes the names of --classes, which must be those that the checkpoint was trained with, or else the latter if they
  * are as many as the classes and each may be a column beside `others`, which NULL ends. Returns CLI_OK or, after a
@@ -933,7 +938,7 @@ int cli_flush(void);
  */
 int cli_classes_find(cli_classes *classes, const cli_session *session, uint64_t count, const char *const *others);
 
-/* --- predict_text.c: the rows of a prediction for people --- */
+/* --- outputs/predict_text.c: the rows of a prediction for people --- */
 
 typedef enum cli_rows_kind { CLI_ROWS_CSV, CLI_ROWS_JSON } cli_rows_kind;
 
@@ -958,7 +963,7 @@ void cli_rows_csv_head(FILE *to, const cli_rows_form *form);
 /* Writes a row. False without a message if its label cannot be read. */
 bool cli_rows_put(FILE *to, const cli_rows_form *form, cli_rows_kind kind, uint64_t row, const float *values);
 
-/* --- confusion.c: what a metric says about each class --- */
+/* --- outputs/confusion.c: what a metric says about each class --- */
 
 /* Before an evaluation for --confusion and --per-class: refuses a plan whose metric counts no confusion matrix, names
  * of another number, and a file that cannot be written; else reads the names. CLI_OK without these options. */

@@ -224,17 +224,3 @@ void cli_classes_free(cli_classes *classes) {
     free(classes->text);
     *classes = (cli_classes){0};
 }
-
-void cli_print_csv(FILE *to, const char *text) {
-    if (strpbrk(text, ",\"\r\n") == NULL && *text != ' ' && *text != 0) {
-        fputs(text, to);
-        return;
-    }
-    putc('"', to);
-    for (; *text != 0; text++) {
-        if (*text == '"')
-            putc('"', to);
-        putc(*text, to);
-    }
-    putc('"', to);
-}
