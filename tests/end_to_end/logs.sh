@@ -369,7 +369,7 @@ refused "a run that fails before its first step" 1 "none/log" $resume --csv cut.
 
 # --- a file that fails --------------------------------------------------------------------------------------------------
 
-# fails NAME PATTERN BLOCKS [OPTION]...: files may have so many blocks of 512 bytes; what was learned is saved
+# fails_at NAME PATTERN BLOCKS [OPTION]...: files may have so many blocks of 512 bytes; what was learned is saved
 fails_at() {
     name=$1 pattern=$2 blocks=$3
     shift 3
