@@ -171,6 +171,7 @@ refuses "too many numbers" "has 2 columns, and a record of the model has 3 numbe
 
 # --- images of bytes, by channel ------------------------------------------------------------------------------------
 
+refuses "a text" "is not an array: .*; records are read from .npy, .npz, IDX and .csv files" statistics README.md -o "$folder/none.json"
 expect "images" 0 "" statistics "$folder/bytes.npy" -o "$folder/images.json"
 python3 - "$folder/" <<'END'
 import json, sys

@@ -244,7 +244,7 @@ const char *firn_host_file_mend(const firn_file_kind *kind) {
 }
 
 bool firn_host_refuse_raw(const char *name, const firn_data_layout *layout, const firn_file_kind *kind) {
-    static const char wanted[] = "this plan reads records, from .npy, .npz, IDX or .csv files";
+    static const char wanted[] = "records are read from .npy, .npz, IDX and .csv files";
     if (layout->elements == 0)
         return firn_host_fail(name, "is empty, and so not an array; %s", wanted);
     if (kind != NULL)
