@@ -128,8 +128,9 @@ const char *report_log_said(const report_log *log, const char *name);
 /* Writes the log as an object. */
 void report_log_put(FILE *to, const report_log *log);
 
-/* Returns CLI_OK or, after a message, CLI_USAGE if there are more than REPORT_RUNS_MAX logs, or if the output is named as
- * another form than the one that is written. `what` is what is made, `form` and `ending` its form, as SVG and .svg. */
+/* Returns CLI_OK or, after a message, CLI_USAGE if there are more than REPORT_RUNS_MAX logs, or if the output is named
+ * as another form than the one that is written. `what` is what is made, `form` and `ending` its form, as SVG and .svg.
+ */
 int report_logs_check(const cli_options *options, const char *what, const char *form, const char *ending);
 
 /* --- names.c: what runs are called ---------------------------------------------------------------------------------*/
