@@ -726,12 +726,21 @@ void firnc_trial_print_head(void) {
     printf("%-28s %10s %10s %10s %8s %12s  %s\n", "what", "loss", "held out", "deviation", "skipped", "s/step", "sums");
 }
 
+/* A loss that has grown beyond the column is written with its power of ten. */
+static void print_loss(double loss) {
+    if (fabs(loss) < 1e4 || !isfinite(loss))
+        printf("%10.5f ", loss);
+    else
+        printf("%10.3e ", loss);
+}
+
 void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference) {
-    printf("%-28s %10.5f ", trial->name, trial->loss);
+    printf("%-28s ", trial->name);
+    print_loss(trial->loss);
     if (isnan(trial->held_out_loss))
         printf("%10s ", "-");
     else
-        printf("%10.5f ", trial->held_out_loss);
+        print_loss(trial->held_out_loss);
     printf("%10.3g %8u %12.6f ", firnc_trial_deviation(trial, reference), (unsigned)trial->skipped, trial->seconds);
     const char *separator = "";
     for (uint32_t kind = 0; kind < FIRNC_STUDY_KINDS; kind++)

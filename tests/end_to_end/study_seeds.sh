@@ -99,6 +99,16 @@ done
 grep -q 'difference to float32 at the same step' five/compare.svg && grep -q '2: bfloat16-pol0</text>' five/differences.svg ||
     fail "what is drawn"
 
+# A loss that is very large stays in its column.
+runner large <<end
+BEGIN { loss = (name ~ /^bfloat16/ ? 1.5e30 : 2) "" }
+$put
+end
+expect "a large loss" 0 "" "$FIRNC" compare recipe.yaml --data x.npy --labels y.npy --types bfloat16 --pol 0 --threads 1 \
+    --firn ./large $none -o large.study
+grep -q '^bfloat16-pol0                 1.500e+30 ' out && grep -q '^float32                         2.00000 ' out ||
+    fail "the columns of a large loss"
+
 # A real one. Run by hand, a trial of another seed has the same losses; no seed changes the first.
 expect "two seeds" 0 "" "$FIRNC" compare recipe.yaml --data x.npy --labels y.npy --types bfloat16 --pol 0 --seeds 2 --threads 1 -o two
 expect "one seed" 0 "" "$FIRNC" compare recipe.yaml --data x.npy --labels y.npy --types bfloat16 --pol 0 --threads 1 -o one
