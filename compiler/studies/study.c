@@ -338,19 +338,18 @@ void firnc_study_set_target(firnc_study *study, firn_type half, bool emulate) {
 
 /* --- freezing ----------------------------------------------------------------------------------------------------- */
 
-static const char *const model_keys[] = {"trainer.init.model.mixed_precision=null", "trainer.init.model.fp16_type=null",
-                                         "trainer.init.model.use_bfloat16=null"};
+const char *const firnc_study_model_keys[FIRNC_STUDY_MODEL_KEYS] = {"mixed_precision", "fp16_type", "use_bfloat16"};
 
 bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe) {
-    const char *settings[2 * FIRNC_TEXTS_MAX + 3];
+    const char *settings[2 * FIRNC_TEXTS_MAX + FIRNC_STUDY_MODEL_KEYS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < study->settings.count; i++)
         settings[count++] = study->settings.text[i];
     for (uint32_t i = 0; i < more->count; i++)
         settings[count++] = more->text[i];
     if (more->count > 0) /* a trial sets the precision, which recipes in the older layout set in the model */
-        for (uint32_t i = 0; i < sizeof model_keys / sizeof model_keys[0]; i++)
-            settings[count++] = model_keys[i];
+        for (uint32_t i = 0; i < FIRNC_STUDY_MODEL_KEYS; i++)
+            settings[count++] = firnc_format("trainer.init.model.%s=null", firnc_study_model_keys[i]);
     recipe->hugging_face = study->hugging_face;
     recipe->statistics = study->statistics;
     return firnc_recipe_read(recipe, study->recipe, mode, settings, count);

@@ -11,6 +11,10 @@
 #define FIRNC_STUDY_LAST  20                         /* number of last losses whose mean is the final loss of a trial */
 #define FIRNC_STUDY_KINDS (FIRN_REDUCTION_PAIRS + 1) /* of reductions */
 
+/* Keys of a model, in recipes of the older layout, that say what trainer.init.precision says. */
+enum { FIRNC_STUDY_MODEL_KEYS = 3 };
+extern const char *const firnc_study_model_keys[FIRNC_STUDY_MODEL_KEYS];
+
 /* What all trials of a study share: the options of its command line, and the values read from them. */
 typedef struct firnc_study {
     const char *recipe, *folder, *firn, *labels;

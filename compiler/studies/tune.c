@@ -512,11 +512,11 @@ static bool write_recipe(tuning *t) {
         firnc_recipe_tree(t->study.recipe, t->study.hugging_face, t->study.settings.text, t->study.settings.count);
     for (uint32_t i = 0; root != NULL && i < settings.count; i++)
         root = firnc_tree_set(root, settings.text[i]) ? root : NULL;
-    static const char *const model_keys[] = {"mixed_precision", "fp16_type", "use_bfloat16"};
     const firnc_tree *model = firnc_tree_child(firnc_tree_child(firnc_tree_child(root, "trainer"), "init"), "model");
-    for (uint32_t i = 0; root != NULL && i < sizeof model_keys / sizeof model_keys[0]; i++)
-        if (firnc_tree_child(model, model_keys[i]) != NULL) /* trainer.init.precision replaces it */
-            root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
+    for (uint32_t i = 0; root != NULL && i < FIRNC_STUDY_MODEL_KEYS; i++)
+        if (firnc_tree_child(model, firnc_study_model_keys[i]) != NULL) /* trainer.init.precision replaces it */
+            root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", firnc_study_model_keys[i])) ? root
+                                                                                                               : NULL;
     if (root != NULL && !is_mixed(t, &t->kept)) {
         const firnc_tree *init = firnc_tree_child(firnc_tree_child(root, "trainer"), "init");
         firnc_recipe_take_mixed_keys(t->model, (firnc_tree *)(uintptr_t)firnc_tree_child(init, "model"),
