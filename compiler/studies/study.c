@@ -231,6 +231,11 @@ static bool read_lengths(firnc_study *study) {
     if (study->steps == 0)
         study->steps = recipe->job.steps;
     study->first_seed = recipe->job.seed;
+    if (study->seeds - 1 > UINT64_MAX - study->first_seed) {
+        firnc_say("firnc: %s: trainer.init.seed: there are no %llu seeds from %llu on; write a smaller one",
+                  study->recipe, (unsigned long long)study->seeds, (unsigned long long)study->first_seed);
+        return false;
+    }
     if (study->steps > recipe->job.steps && !recipe->job.endless) {
         firnc_say("firnc: %s: the run has %llu steps, fewer than --trial-steps %llu; raise trainer.init.loop.num_steps",
                   study->recipe, (unsigned long long)recipe->job.steps, (unsigned long long)study->steps);

@@ -139,6 +139,8 @@ for wrong in 0 x 65 -1; do
     expect "--seeds $wrong" 2 "--seeds: $wrong is not a number of seeds; write one from 1 to 64" "$FIRNC" compare recipe.yaml --data x.npy \
         --labels y.npy --seeds "$wrong" -o no
 done
+expect "seeds beyond the last one" 1 "trainer.init.seed: there are no 3 seeds from 18446744073709551614 on; write a smaller one" "$FIRNC" \
+    compare recipe.yaml --data x.npy --labels y.npy --seeds 3 --set trainer.init.seed=18446744073709551614 -o no
 [ ! -e no ] || fail "a refused study made its folder"
 
 # --- tune ---------------------------------------------------------------------------------------------------------------
