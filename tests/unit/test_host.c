@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -673,5 +674,40 @@ TEST(a_large_file_that_changes_is_an_error) {
         assert_non_null(strstr(fault, way == 0 ? "so it is shorter" : "was changed while it was in use"));
         firn_host_data_close(&data);
         assert_int_equal(unlink(at("moved")), 0);
+    }
+}
+
+/* --- files that change while they are read ------------------------------------------------------------------------ */
+
+enum { CHANGED_BYTES = 1 << 16, ROUNDS = 10 };
+static char first_bytes[CHANGED_BYTES], later_bytes[CHANGED_BYTES];
+
+static void *overwrite(void *argument) {
+    const int file = *(const int *)argument;
+    return pwrite(file, later_bytes, CHANGED_BYTES, 0) == CHANGED_BYTES ? argument : NULL;
+}
+
+/* The system changes the time of a file before its bytes, so that who looks between the two sees a new time and the old
+ * bytes. */
+TEST(a_change_is_noticed_whenever_it_is_looked_at) {
+    uint8_t hash[32];
+    memset(later_bytes, 1, sizeof later_bytes);
+    assert_int_equal(firn_sha256_of(first_bytes, sizeof first_bytes, hash), FIRN_OK);
+    for (int round = 0; round < ROUNDS; round++) {
+        firn_host_watch watch;
+        pthread_t writer;
+        void *wrote = NULL;
+        write_file("changing", first_bytes, sizeof first_bytes);
+        int file = open(at("changing"), O_RDWR);
+        assert_true(file >= 0);
+        firn_host_watch_begin(&watch, file);
+        firn_host_watch_hashed(&watch, hash);
+        assert_int_equal(pthread_create(&writer, NULL, overwrite, &file), 0);
+        while (firn_host_watch_look(&watch) && watch.renewals == 0)
+            ;
+        assert_int_equal(pthread_join(writer, &wrote), 0);
+        assert_non_null(wrote);
+        assert_false(firn_host_watch_look(&watch));
+        assert_int_equal(close(file), 0);
     }
 }

@@ -6,14 +6,39 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/targets/host/host.h"
 
+/* The system changes the times of a file before its bytes, and its clock has ticks of up to 10 ms. */
+enum { SETTLED_NANOSECONDS = 20000000, WAITS_MOST = 50 };
+
+/* Returns true if a later change could have the same time as this one. */
+static bool is_fresh(struct timespec changed) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t seconds = (int64_t)now.tv_sec - (int64_t)changed.tv_sec;
+    const int64_t nanoseconds = seconds * 1000000000 + (now.tv_nsec - changed.tv_nsec);
+    return seconds >= 0 && seconds <= 1 && nanoseconds < SETTLED_NANOSECONDS;
+}
+
+/* Waits until the last change is so old that its bytes are there and a later one has another time; a second at most, if
+ * changes do not end. */
+static bool settle(int file, struct stat *status) {
+    const struct timespec wait = {.tv_nsec = SETTLED_NANOSECONDS};
+    bool good = true;
+    for (int i = 0; good && i < WAITS_MOST && is_fresh(status->st_ctim); i++) {
+        nanosleep(&wait, NULL);
+        good = fstat(file, status) == 0;
+    }
+    return good;
+}
+
 void firn_host_watch_begin(firn_host_watch *watch, int file) {
     struct stat status = {0};
     *watch = (firn_host_watch){.file = file};
-    if (fstat(file, &status) != 0)
+    if (fstat(file, &status) != 0 || !settle(file, &status))
         firn_host_watch_fail(watch, errno);
     watch->bytes = watch->bytes_now = (uint64_t)status.st_size;
     watch->modified = status.st_mtim;
@@ -64,13 +89,16 @@ bool firn_host_watch_look(firn_host_watch *watch) {
         firn_host_watch_fail(watch, errno);
         return false;
     }
-    const bool same_size = watch->bytes == (uint64_t)status.st_size;
-    const bool same_modified = same_time(watch->modified, status.st_mtim);
-    if (same_size && same_modified && same_time(watch->changed, status.st_ctim))
+    if (watch->bytes == (uint64_t)status.st_size && same_time(watch->modified, status.st_mtim) &&
+        same_time(watch->changed, status.st_ctim))
         return true;
+    if (!settle(watch->file, &status)) {
+        firn_host_watch_fail(watch, errno);
+        return false;
+    }
     /* The times are those from before the contents are hashed, so that a change during that is noticed next. */
-    if (same_size && has_same_hash(watch)) {
-        watch->touched = watch->touched || !same_modified;
+    if (watch->bytes == (uint64_t)status.st_size && has_same_hash(watch)) {
+        watch->touched = watch->touched || !same_time(watch->modified, status.st_mtim);
         watch->modified = status.st_mtim;
         watch->changed = status.st_ctim;
         watch->renewals++;
