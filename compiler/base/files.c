@@ -310,14 +310,29 @@ static char *name_beside(const char *target) {
     return name;
 }
 
+/* Whether a file begins as keys in PEM do. A secret key that is replaced cannot be made again. */
+static bool holds_key(const char *name) {
+    static const char begin[] = "-----BEGIN ";
+    char head[sizeof begin - 1];
+    const int file = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool key =
+        file >= 0 && read(file, head, sizeof head) == (ssize_t)sizeof head && memcmp(head, begin, sizeof head) == 0;
+    if (file >= 0)
+        close(file);
+    return key;
+}
+
 /* Finds the target of a name, which must be free to be replaced. */
 static bool find_target(firnc_output *output, const char *name) {
     *output = (firnc_output){.name = name, .target = resolve(name), .file = -1};
     if (output->target == NULL)
         return false;
-    if (!was_read(output->target))
+    if (was_read(output->target))
+        firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
+    else if (holds_key(output->target))
+        firnc_say("firnc: %s: holds a key, which is never replaced; give another name, or move it away", name);
+    else
         return true;
-    firnc_say("firnc: %s: would be replaced, and is read; give another name", name);
     return false;
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # firnc key: what key a file holds, of each form that Firn takes, and one line about each that it does not; whether a key
-# signed a plan; a warning about secrets that others can read; and no byte of a secret on any stream.
+# signed a plan; a warning about secrets that others can read; no byte of a secret on any stream; and no command writes over a
+# key.
 set -eu
 
 . tests/end_to_end/expectations
@@ -131,5 +132,25 @@ grep -hv '^-----' "$folder/mine.key.pem" "$folder/device" >"$folder/secrets"
 [ -s "$folder/everything" ] || fail "nothing was looked at"
 ! grep -qFf "$folder/secrets" "$folder/everything" || fail "a line of a secret was printed"
 
+# --- no key is replaced ---
+
+expect "a pair to keep" 0 "" "$FIRNC" keygen "$folder/kept"
+expect "a training plan" 0 "" "$FIRNC" compile $RECIPE --mode train --key "$folder/kept.key.pem" -o "$folder/kept.plan"
+printf '1,2\n' >"$folder/rows"
+for half in key pub; do
+    file=$folder/kept.$half.pem
+    cp "$file" "$folder/as.it.was"
+    # kept WORD...: a command whose output has the name of the key
+    kept() {
+        expect "$1 $2 over a key" 1 "kept.$half.pem: holds a key, which is never replaced; give another name, or move it away" "$@" "$file"
+        cmp -s "$file" "$folder/as.it.was" || fail "$1 $2 has replaced a key"
+    }
+    expect "another pair" 0 "" "$FIRNC" keygen "$folder/mine.$half"
+    kept "$FIRNC" compile $RECIPE --mode train --key "$folder/mine.$half.key.pem" -o
+    kept "$FIRNC" export "$folder/kept.plan" --c -o
+    kept "$FIRNC" schedule "$folder/kept.plan" --plot
+    kept "$FIRN" plot "$folder/rows" -o
+    kept "$FIRN" report "$folder/rows" -o
+done
 [ $failures -eq 0 ] || exit 1
-echo "keys of each form; which plans they signed; no secret is printed"
+echo "keys of each form; which plans they signed; no secret is printed; no key is replaced"

@@ -122,7 +122,19 @@ static bool is_free(const char *temporary) {
            memcmp(bytes, zeros, sizeof bytes) == 0 || (count <= 11 && strspn(bytes, "0123456789\n") == (size_t)count);
 }
 
-/* Checks what stands beside the target and above it. */
+/* Whether a file begins as keys in PEM do. A secret key that is replaced cannot be made again. */
+static bool holds_key(const char *target) {
+    static const char begin[] = "-----BEGIN ";
+    char head[sizeof begin - 1];
+    const int file = open_again(target, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool key =
+        file >= 0 && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head && memcmp(head, begin, sizeof head) == 0;
+    if (file >= 0)
+        close(file);
+    return key;
+}
+
+/* Checks the target, and what stands beside it and above it. */
 static bool can_replace(const char *path, const char *target) {
     char *copy = firn_host_joined(target, ""), *temporary = firn_host_joined(target, ".tmp");
     const char *folder = copy != NULL ? dirname(copy) : NULL;
@@ -134,6 +146,8 @@ static bool can_replace(const char *path, const char *target) {
     else if (is_held(target, folder))
         good = firn_host_fail(path, "cannot be replaced, because it belongs to another user or something is mounted on "
                                     "it; give another name");
+    else if (holds_key(target))
+        good = firn_host_fail(path, "holds a key, which is never replaced; give another name, or move it away");
     else if (strlen(basename(temporary)) > NAME_MAX - 1) /* the name of the lock has one letter more */
         good = firn_host_fail(path, "%s; give a shorter name", strerror(ENAMETOOLONG));
     else if (!is_free(temporary))
