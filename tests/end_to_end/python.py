@@ -76,6 +76,10 @@ check("no copy", firn.Run(plan, x, y)._arrays[0] is x)
 run = firn.Run(plan, x, y)
 run.train(20)
 run.save(path("half"))
+with open(path("pem"), "w") as file:
+    file.write("-----BEGIN EC PRIVATE KEY-----\n")
+for save in run.save, plan.save:
+    refused("a key is not replaced", firn.RunError, "pem: holds a key, which is never replaced; give another name", save, path("pem"))
 rest = firn.Run(plan, x, y)
 rest.load(path("half"))
 check("20 steps are left", len(rest.train()) == 20 and rest.digest() == wanted)

@@ -121,6 +121,14 @@ def _refuse(text: str, mend: str, kind: type = RunError) -> Error:
     return error
 
 
+def _keep_key(path: str) -> None:
+    """Refuses a file that begins as keys in PEM do: a secret key that is replaced cannot be made again."""
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            if file.read(11) == b"-----BEGIN ":
+                raise _refuse("%s: holds a key, which is never replaced" % path, "give another name, or move it away")
+
+
 def _status(raised: Exception, file: str = "") -> RunError:
     """The error of a call of libfirn; file: what it is about, or ""."""
     code, name, text = raised.args
@@ -174,6 +182,7 @@ class Plan:
         """Writes the plan under a temporary name beside it, then renames it. Whoever reads it needs the public key: that of
         compile's `key`, or else `public_key`, whose secret half was made for this plan and is gone."""
         path = os.fspath(path)
+        _keep_key(path)
         handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path) + ".")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -601,6 +610,7 @@ class Run:
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Writes a checkpoint as `firn train --checkpoint` does; the file is replaced as a whole. `firn train --resume` then
         takes the same data only, as files that numpy.save wrote of the arrays."""
+        _keep_key(_path(path))
         if self._arrays:
             found = _data_hash(self._origins, self._arrays, bool(self.info["window"]))
             self._call(self._instance.set_data_hash, found)
