@@ -120,23 +120,16 @@ bool cli_csv_evaluation(cli_csv *csv, uint64_t step) {
 
 /* --- going on ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the step of a row, or 0 if the line is none: it has another number of columns, or another end. */
+/* Returns the step of a row, or 0 if the line is none: it has another number of columns, another end, or more bytes. */
 static uint64_t step_of(const void *context, const char *line) {
     const cli_csv *csv = context;
     const size_t length = strcspn(line, ROW_END);
     uint32_t commas = 0;
     for (size_t i = 0; i < length; i++)
         commas += line[i] == ',';
-    const bool whole = commas == csv->series.count + TIMING + csv->metric_count && strcmp(line + length, ROW_END) == 0;
+    const bool whole = commas == csv->series.count + TIMING + csv->metric_count &&
+                       strcmp(line + length, ROW_END) == 0 && length + strlen(ROW_END) < csv->to.entry_bytes;
     return whole && *line >= '0' && *line <= '9' ? strtoull(line, NULL, 10) : 0;
-}
-
-/* Whether a line could be a row of this table: it has as many cells, of which none has a comma in it. */
-static bool is_row(const cli_csv *csv, const char *line) {
-    size_t commas = 0;
-    for (const char *at = line; (at = strchr(at, ',')) != NULL; at++)
-        commas++;
-    return strlen(line) < csv->to.entry_bytes && commas == csv->series.count + TIMING + csv->metric_count;
 }
 
 /* Keeps the last row up to the checkpoint, whose evaluation may come now. */
@@ -145,9 +138,7 @@ static void take_row(void *context, const char *line, uint64_t step, bool ahead)
     const size_t length = strlen(line);
     if (ahead)
         return;
-    csv->step = is_row(csv, line) ? step : 0;
-    if (csv->step == 0)
-        return;
+    csv->step = step;
     memcpy(csv->to.last, line, length);
     csv->to.last_bytes = length;
     size_t at = strcspn(line, ROW_END);
