@@ -10,7 +10,7 @@ set -eu
 
 . tests/end_to_end/expectations
 
-open=109
+open=106
 
 python3 tests/messages/messages.py check "$open" || fail "the table of messages"
 export BUILD
