@@ -182,8 +182,8 @@ struct firnc_graph {
 };
 
 /* Helpers of graph.c for passes. */
-/* Ends the call with FIRNC_MISUSE, after one message. For bugs in a pass or in the program that calls the builder; a wrong recipe must never
- * get here. */
+/* Ends the call with FIRNC_MISUSE, after one message. For bugs in a pass or in the program that calls the builder; a
+ * wrong recipe must never get here. */
 void firnc_graph_misuse(const firnc_graph *graph, const char *what) __attribute__((noreturn));
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
 /* A name or extents that a caller gave: a misuse if they are not as graph.h says. */

@@ -197,27 +197,28 @@ static bool write_curves(const firnc_comparison *c) {
 static firn_chart_panel intervals_of(const firnc_comparison *c, uint32_t measure) {
     firn_chart_curve *curves = firnc_allocate((2 * c->count + 1) * sizeof *curves);
     double *zero = firnc_allocate(4 * sizeof *zero);
-    uint32_t count = 0;
+    uint32_t count = 1;
     zero[0] = 0.5, zero[1] = c->count - 0.5;
-    curves[count++] = (firn_chart_curve){.name = firnc_format("0: %s", c->names[0]),
-                                         .x = zero,
-                                         .y = zero + 2,
-                                         .count = 2,
-                                         .form = FIRN_CHART_FAINT,
-                                         .style = 7};
+    curves[0] = (firn_chart_curve){.name = firnc_format("0: %s", c->names[0]),
+                                   .x = zero,
+                                   .y = zero + 2,
+                                   .count = 2,
+                                   .form = FIRN_CHART_FAINT,
+                                   .style = 7};
     for (uint32_t variant = 1; variant < c->count; variant++) {
         const firnc_interval i = difference(c, measure, variant);
         double *at = firnc_allocate(6 * sizeof *at);
         at[0] = at[1] = at[2] = variant;
         at[3] = i.low, at[4] = i.high, at[5] = i.mean;
-        curves[count++] = (firn_chart_curve){.name = firnc_format("%u: %s", (unsigned)variant, c->names[variant]),
-                                             .x = at,
-                                             .y = at + 3,
-                                             .count = 2,
-                                             .form = FIRN_CHART_LINE,
-                                             .style = variant};
-        curves[count++] =
+        curves[count] = (firn_chart_curve){.name = firnc_format("%u: %s", (unsigned)variant, c->names[variant]),
+                                           .x = at,
+                                           .y = at + 3,
+                                           .count = 2,
+                                           .form = FIRN_CHART_LINE,
+                                           .style = variant};
+        curves[count + 1] =
             (firn_chart_curve){.x = at + 2, .y = at + 5, .count = 1, .form = FIRN_CHART_DOTS, .style = variant};
+        count += 2;
     }
     return (firn_chart_panel){.title = firnc_format("difference of the %s to float32", measures[measure].title),
                               .curves = curves,

@@ -83,7 +83,7 @@ bool firnc_ids_write(firnc_ids_writer *writer, const firnc_ids *ids) {
 
 bool firnc_ids_write_end(firnc_ids_writer *writer, const firnc_file *note) {
     uint8_t header[HEADER_BYTES];
-    if (writer->numbers) {
+    if (note == NULL) {
         (void)puts(""); /* main sees whether that failed, as above */
         return true;
     }
@@ -168,8 +168,9 @@ static bool begin(firnc_ids_reader *reader, uint64_t size) {
                 refuse(reader, "cannot be read again; give a regular file")) &&
                read_header(reader, size);
     if (has_numbers(reader, head, count))
-        return refuse(reader, "has numbers as text; give them to standard input, as --to-text - <FILE, or name the file "
-                              ".bin if its bytes are raw ids");
+        return refuse(reader,
+                      "has numbers as text; give them to standard input, as --to-text - <FILE, or name the file "
+                      ".bin if its bytes are raw ids");
     reader->width = width_of(reader->vocabulary);
     reader->count = size / reader->width;
     if (size % reader->width != 0)

@@ -27,7 +27,7 @@ typedef struct firnc_ids_writer {
 /* The file gets its name at firnc_ids_write_end; until then firnc_output_abandon removes what there is. */
 bool firnc_ids_write_begin(firnc_ids_writer *writer, const char *name, uint32_t vocabulary);
 bool firnc_ids_write(firnc_ids_writer *writer, const firnc_ids *ids);
-/* note: what says beside the ids by which tokenizer they were made */
+/* note: what says beside the ids by which tokenizer they were made; NULL: the ids were printed */
 bool firnc_ids_write_end(firnc_ids_writer *writer, const firnc_file *note);
 
 /* "uint16" or "int32" */

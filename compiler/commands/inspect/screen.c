@@ -323,7 +323,7 @@ static const char *levels(const firnc_report *report) {
         const char *origin;
         double level;
         unsigned count;
-    } kinds[KINDS];
+    } kinds[KINDS] = {{0}};
     unsigned made = 0;
     const cJSON *op;
     const char *text = "";

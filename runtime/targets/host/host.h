@@ -348,7 +348,8 @@ typedef struct firn_host_wanted {
      * an integer must be one of them. NULL or none: texts of such a column are classes in natural order. */
     const firn_host_names *classes;
     firn_host_header header;
-    bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-sample-weights, as messages call them */
+    bool evaluated; /* the files are those of --eval-data, --eval-labels and --eval-sample-weights, as messages call
+                       them */
     bool shared;  /* the run reads --data and --eval-data; members, columns, target, header and resize hold for both */
     bool ignores; /* the plan ignores the label `ignored`, as which -100 is read */
     bool unclassed; /* `ignored` is the number of classes, so that no other number may be read as it */
