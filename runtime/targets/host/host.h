@@ -247,6 +247,7 @@ typedef struct firn_host_watch {
     bool faulty;        /* a read failed, or the file has changed */
     int error;          /* errno, if a read failed; else 0 */
     uint64_t bytes_now; /* length when the change was noticed */
+    bool unsettled;     /* it was opened so shortly after a change that a later one could have the same time */
     uint64_t renewals;  /* how often a change of the times was found to have left the contents */
     bool touched;       /* and one of them was a change of the time of modification; the owner clears it */
 } firn_host_watch;

@@ -38,11 +38,12 @@ static bool settle(int file, struct stat *status) {
 void firn_host_watch_begin(firn_host_watch *watch, int file) {
     struct stat status = {0};
     *watch = (firn_host_watch){.file = file};
-    if (fstat(file, &status) != 0 || !settle(file, &status))
+    if (fstat(file, &status) != 0)
         firn_host_watch_fail(watch, errno);
     watch->bytes = watch->bytes_now = (uint64_t)status.st_size;
     watch->modified = status.st_mtim;
     watch->changed = status.st_ctim;
+    watch->unsettled = is_fresh(status.st_ctim);
 }
 
 void firn_host_watch_hashed(firn_host_watch *watch, const uint8_t sha256[32]) {
@@ -89,8 +90,9 @@ bool firn_host_watch_look(firn_host_watch *watch) {
         firn_host_watch_fail(watch, errno);
         return false;
     }
-    if (watch->bytes == (uint64_t)status.st_size && same_time(watch->modified, status.st_mtim) &&
-        same_time(watch->changed, status.st_ctim))
+    const bool same = watch->bytes == (uint64_t)status.st_size && same_time(watch->modified, status.st_mtim) &&
+                      same_time(watch->changed, status.st_ctim);
+    if (same && (!watch->unsettled || !watch->hashed || is_fresh(status.st_ctim)))
         return true;
     if (!settle(watch->file, &status)) {
         firn_host_watch_fail(watch, errno);
@@ -101,6 +103,7 @@ bool firn_host_watch_look(firn_host_watch *watch) {
         watch->touched = watch->touched || !same_time(watch->modified, status.st_mtim);
         watch->modified = status.st_mtim;
         watch->changed = status.st_ctim;
+        watch->unsettled = false;
         watch->renewals++;
         return true;
     }
