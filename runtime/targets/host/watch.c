@@ -103,7 +103,7 @@ bool firn_host_watch_look(firn_host_watch *watch) {
         watch->touched = watch->touched || !same_time(watch->modified, status.st_mtim);
         watch->modified = status.st_mtim;
         watch->changed = status.st_ctim;
-        watch->unsettled = false;
+        watch->unsettled = is_fresh(watch->changed); /* changes did not end */
         watch->renewals++;
         return true;
     }
