@@ -27,15 +27,7 @@ trainer:
     val_dataloader: {batch_size: 3}
 end
 cd "$folder"
-python3 - <<'end'
-import random
-
-import numpy as np
-
-random.seed(1)
-np.save("x.npy", np.float32([random.gauss(0, 1) for _ in range(96)]).reshape(24, 4))
-np.save("y.npy", np.int32([random.randrange(3) for _ in range(24)]))
-end
+three_classes
 "$FIRNC" keygen key >out
 "$FIRNC" compile recipe.yaml --mode train --key key.key.pem -o run.plan >out
 "$FIRNC" compile recipe.yaml --mode eval --key key.key.pem -o loss.plan >out
